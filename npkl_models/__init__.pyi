@@ -53,13 +53,12 @@ from .model.graph import knn_affinity, laplacian
 from .model.losses import (
     LOSSES,
     BoxLoss,
-    huber,
     Loss,
 )
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
-from .model.terms import Equality, LossTerm, Multipliers
+from .model.terms import Constraint, LossTerm, Multipliers
 from .model.trace_cones import CvxSupport
 from .path import Path, regularization_path
 from .problem import Problem
@@ -85,12 +84,13 @@ __all__ = [
     "MVU",
     "REGULARIZERS",
     "SPE",
-    "BoxLoss",
     "Backend",
     "Basis",
+    "BoxLoss",
     "Certificate",
     "Claim",
     "ColoredMVU",
+    "Constraint",
     "Cost",
     "CrossCheck",
     "CvxSupport",
@@ -99,7 +99,6 @@ __all__ = [
     "Engine",
     "EnginePlan",
     "Entries",
-    "Equality",
     "Functional",
     "History",
     "Iterate",

@@ -29,18 +29,17 @@ class Problem(Statement):
     .. math::
 
         \min_{K \succeq 0} \; \langle C, K\rangle + \sum_e w_e\, \mathrm{loss}(z_e; t_e) + R(K)
-        \quad\text{s.t.}\quad z_e = \langle M_e, K\rangle,\; z_k = b_k,\; K = Q U Q'
+        \quad\text{s.t.}\quad z_e = \langle M_e, K\rangle,\; l_k \le z_k \le u_k,\; K = Q U Q'
 
     Parameters
     ----------
     cost : sparse or dense matrix of shape (n, n)
         Cost matrix C, symmetric and finite; a graph Laplacian in most problems.
-    terms : sequence of LossTerm
-        Loss terms; the sequence may be empty if there are equalities.
-    equalities : sequence of Equality
-        Equality constraints.
-    regularizer : Regularizer
-        Regulariser R.
+    terms : sequence of LossTerm and Constraint
+        Loss terms and constraints, at least one. The problem holds the losses first, and then the
+        constraints, each of one kind.
+    regularizer : Regularizer or RowNormBound
+        Regulariser R, or a bound on all K_ii, which becomes a constraint.
     basis : Basis, optional
         Basis that restricts K to QUQ', with U (s x s) PSD.
     name : str

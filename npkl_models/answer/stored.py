@@ -22,9 +22,7 @@ def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> d
     if V is not None:
         arrays["V"] = V
     if y is not None:
-        arrays |= {f"y{k}": part for k, part in enumerate((*y.terms, *y.equalities))}
-        if y.rows is not None:
-            arrays["y.rows"] = y.rows
+        arrays |= {f"y{k}": part for k, part in enumerate(y.terms)}
     return arrays
 
 
@@ -62,12 +60,14 @@ def _factor(data: dict[str, Array], problem: Statement) -> Array | None:
 def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | None:
     if "y0" not in data:
         return None
-    m, count = len(problem.terms), len(problem.terms) + len(problem.equalities)
+    count = len(problem.terms)
+    if "y.rows" in data:  # multipliers of the rows before format 4, of the last constraint now
+        data = data | {f"y{count - 1}": data["y.rows"]}
     missing = [k for k in range(count) if f"y{k}" not in data]
     if missing:
         raise ProblemError(f"the file must have multipliers for all parts, got none for {missing}")
     parts = [np.asarray(data[f"y{k}"], dtype=float) for k in range(count)]
-    return Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
+    return problem.split_multipliers(parts)
 
 
 def _history(data: dict[str, Array]) -> History:

@@ -191,7 +191,7 @@ def audit_pairs(
         rate(noise)
     V = factor_of(solution, "kernel to audit")
     rows = _between_neighbours(solution.problem.cost, V)
-    parts = [_of_term(term, V, rows) for term in solution.problem.terms]
+    parts = [_of_term(term, V, rows) for term in solution.problem.losses]
     known = [part for part in parts if part is not None]
     if not known:
         raise ProblemError(

@@ -108,16 +108,16 @@ def left_out_values(solution: Solution, exact: bool = True) -> LeftOut:
     """
     instance(solution, Solution, "solution")
     problem, V = solution.problem, factor_of(solution, "kernel")
-    rows = {place: found for place, term in enumerate(problem.terms) if (found := _of_pairs(term)).size}
+    rows = {place: found for place, term in enumerate(problem.losses) if (found := _of_pairs(term)).size}
     if not rows:
         raise ProblemError(
             f"pairs must have a loss to be left out, got {problem.name or 'a problem'} without such a loss"
         )
-    if sum(term.target.size for term in problem.terms) == 1 and not problem.equalities:
+    if sum(term.target.size for term in problem.losses) == 1 and not problem.constraints:
         raise ProblemError("the only pair cannot be left out: without it the problem says nothing")
-    ends = {place: np.stack(_ends(problem.terms[place]), axis=1)[own] for place, own in rows.items()}
+    ends = {place: np.stack(_ends(problem.losses[place]), axis=1)[own] for place, own in rows.items()}
     pairs = np.concatenate(list(ends.values()))
-    must = np.concatenate([problem.terms[place].target[own] > 0 for place, own in rows.items()])
+    must = np.concatenate([problem.losses[place].target[own] > 0 for place, own in rows.items()])
     value = np.einsum("er,er->e", V[pairs[:, 0]], V[pairs[:, 1]])
     if not solution.certificate.relative_gap <= ENOUGH:
         raise SolverError(
@@ -148,7 +148,7 @@ def _of_pairs(term: LossTerm) -> Index:
 def _by_newton(problem: Statement, V: Array, rows: dict[int, Index], pairs: Index) -> Array:
     """The values after a Newton step; not a number where the step's system is not safely definite."""
     objective = FactorObjective(problem)
-    if not objective.smooth or problem.equalities:
+    if not objective.smooth or problem.constraints:
         raise UnsupportedError(
             "values of pairs that are left out need smooth losses, without equalities or bounds, got "
             f"{problem!r}; squared_hinge, huber and square are smooth; exact=True takes every loss"
@@ -217,7 +217,7 @@ def _solved_again(problem: Statement, V: Array, rows: dict[int, Index], wanted: 
     found = []
     places = [(place, e) for place, own in rows.items() for e in own]
     for place, e in (places[k] for k in np.flatnonzero(wanted)):
-        i, j = (int(end[e]) for end in _ends(problem.terms[place]))
+        i, j = (int(end[e]) for end in _ends(problem.losses[place]))
         again = _without(problem, place, e).solve("auto", tol=TOL, start=V)  # type: ignore[attr-defined]
         if again.status is not Status.OPTIMAL:
             raise SolverError(
@@ -231,7 +231,7 @@ def _solved_again(problem: Statement, V: Array, rows: dict[int, Index], wanted: 
 
 def _without(problem: Statement, place: int, e: int) -> Statement:
     """The problem without one value of a term."""
-    term, others = problem.terms[place], (problem.terms[:place], problem.terms[place + 1 :])
+    term, others = problem.losses[place], (problem.losses[:place], problem.losses[place + 1 :])
     kept = np.arange(term.target.size) != e
     if not kept.any():
         return replace(problem, terms=others[0] + others[1])

@@ -70,8 +70,8 @@ def moved(solution: Solution, N: Array, known: Anchors | None) -> Mask:
     """
     problem, y = solution.problem, solution.certificate.multipliers
     a, b = np.triu_indices(N.shape[1])
-    rows, every = [], [*zip(problem.terms, y.terms, strict=True)]
-    for part in problem.parts:
+    rows, every = [], [*zip(problem.losses, y.losses, strict=True)]
+    for part in problem.terms:
         own = next((fixed(term, at) for term, at in every if term is part), None)
         if part.functional.incidence.row.size * a.size > NUMBERS:
             return np.ones(problem.n, dtype=bool)

@@ -91,8 +91,8 @@ def optimum_sensitivity(solution: Solution) -> Sensitivity:
     """
     problem, V = _solved(solution)
     values = problem.values(V)
-    losses = tuple(t.loss.value(z, t.target) for t, z in zip(problem.terms, values, strict=True))
-    gamma = sum(float(t.weight @ own) for t, own in zip(problem.terms, losses, strict=True))
+    losses = tuple(t.loss.value(z, t.target) for t, z in zip(problem.losses, values, strict=True))
+    gamma = sum(float(t.weight @ own) for t, own in zip(problem.losses, losses, strict=True))
     return Sensitivity(solution.objective, losses, CostGradient(V, V), gamma)
 
 
@@ -149,10 +149,10 @@ def held_out_sensitivity(solution: Solution, held: LossTerm) -> Sensitivity:
     wanted = 2 * objective.drop(held.functional.adjoint(slope) @ point.V)
     turned = objective.lift(_solve(objective, point, wanted))
     weights = []
-    for channel, term in zip(objective.channels, problem.terms, strict=False):
+    for channel, term in zip(objective.channels, problem.losses, strict=False):
         moved = term.functional.incidence.along(point.V, turned)
         weights.append(-point.slope[channel.part] / term.weight * moved)
-    gamma = sum(float(t.weight @ own) for t, own in zip(problem.terms, weights, strict=True))
+    gamma = sum(float(t.weight @ own) for t, own in zip(problem.losses, weights, strict=True))
     value = held.value(held.functional.value_of_factor(point.V))
     kinks = _kinks(problem, point.V)
     return Sensitivity(value, tuple(weights), CostGradient(point.V, -2 * turned), gamma, kinks)
@@ -243,7 +243,7 @@ def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = T
 def _kinks(problem: Statement, V: Array) -> int:
     """The number of values at a jump of the second derivative of their loss."""
     count = 0
-    for term, z in zip(problem.terms, problem.values(V), strict=True):
+    for term, z in zip(problem.losses, problem.values(V), strict=True):
         reach = KINK * (np.abs(z) + np.abs(term.target) + problem.kernel_unit)
         beside = [term.loss.second_derivative(z + sign * reach, term.target) for sign in (-1, 1)]
         count += int(np.sum(beside[0] != beside[1]))

@@ -201,7 +201,7 @@ def structure_preserving(
         if relative_gap(problem, best, lower) <= tol or not more.any():
             break
         first = np.argsort(-values[more])[:NEW]
-        held = certificate.multipliers.terms[0] > IDLE * C
+        held = certificate.multipliers.losses[0] > IDLE * C
         triplets = np.unique(np.concatenate([triplets[held], worst[more][first]]), axis=0)
     assert kept is not None
     return StructureRun(*kept[:2], best, lower, kept[2], rounds, relative_gap(problem, best, lower) <= tol)

@@ -107,8 +107,8 @@ def _given(solution: Solution) -> tuple[Index, Index, float]:
     """Must-links, cannot-links, and the value half-way between their targets."""
     must, cannot = [np.zeros((0, 2), dtype=np.intp)], [np.zeros((0, 2), dtype=np.intp)]
     targets: list[Array] = []
-    terms = [(term.functional, term.target) for term in solution.problem.terms]
-    terms += [(part.functional, part.value) for part in solution.problem.equalities]
+    terms = [(term.functional, term.target) for term in solution.problem.losses]
+    terms += [(part.functional, part.value) for part in solution.problem.constraints]
     for functional, target in terms:
         if isinstance(functional, Entries):
             ends = np.stack(functional.indices, axis=1)

@@ -72,13 +72,13 @@ def volume_objective(problem: Problem, V: Array, size: int) -> float:
     matter.
     """
     values = scree(V)
-    losses = sum(term.value(z) for term, z in zip(problem.terms, problem.values(V), strict=True))
+    losses = sum(term.value(z) for term, z in zip(problem.losses, problem.values(V), strict=True))
     return float(values[size:].sum() - values[:size].sum()) + losses
 
 
 def printed_objective(problem: Problem, V: Array) -> float:
     """The objective that the steps of ``printed=True`` lower: -tr(K^2) / 2 plus the losses of distances."""
-    losses = sum(term.value(z) for term, z in zip(problem.terms, problem.values(V), strict=True))
+    losses = sum(term.value(z) for term, z in zip(problem.losses, problem.values(V), strict=True))
     return losses - 0.5 * float(np.sum((V.T @ V) ** 2))
 
 

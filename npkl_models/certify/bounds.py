@@ -154,8 +154,8 @@ def _moved(
 
 
 def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
-    """Whether equalities enter the slack, no regulariser does, and rounding may explain its negative part."""
-    return bool(problem.equalities) and problem.regularizer.vacuous and -found.estimate <= error
+    """Whether constraints enter the slack, no regulariser does, and its negative part may be rounding."""
+    return bool(problem.constraints) and problem.regularizer.vacuous and -found.estimate <= error
 
 
 def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:
@@ -208,12 +208,12 @@ def _finite(
     whole = _wide(W) or (query.method in ("auto", "eigh") and order <= FULL)
     best, rigour = float("-inf"), found.rigour
     if not (whole and not query.quick) and np.isfinite(found.lower):
-        best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error), problem.n)
+        best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error))
     enough = np.isfinite(best) and objective - best <= demand.tol * problem.size(objective, best)
     if not enough and not (query.quick and found.estimate < -query.accuracy):
         if whole:
             values = -np.linalg.eigvalsh(dense(S)) + BACKWARD * (order + 16) * UNIT * norm_bound(S) + error
-            sharper: tuple[float, Rigour] = (-paid - R.support(values, problem.n), "proved")
+            sharper: tuple[float, Rigour] = (-paid - R.support(values), "proved")
         else:
             sharper = _by_positive_part(problem, R, S, error, paid, query)
         if sharper[0] > best:
@@ -249,4 +249,4 @@ def _by_positive_part(
     if not np.isfinite(found.lower):
         return float("-inf"), "none"
     spectrum = _spectrum(part.values, S.shape[0], found.lower, error)
-    return -paid - R.support(spectrum, problem.n), found.rigour
+    return -paid - R.support(spectrum), found.rigour

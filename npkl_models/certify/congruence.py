@@ -26,9 +26,9 @@ TURNS = 2  # changes of coordinates; the second uses the small eigenvalues that 
 
 def positive_definite(problem: Statement, y: Multipliers, S: Array) -> bool:
     """Whether the slack of y is proved to be positive definite over the basis; S is the rounded slack."""
-    if problem.basis is None or not 1 < problem.order <= ORDER or y.rows is not None:
+    if problem.basis is None or not 1 < problem.order <= ORDER:
         return False
-    if not all(hasattr(part.functional, "incidence") for part in problem.parts):
+    if not all(hasattr(part.functional, "incidence") for part in problem.terms):
         return False
     T, near = np.eye(problem.order), symmetrize(dense(S))
     for _ in range(TURNS):
@@ -77,8 +77,8 @@ def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array
 
 def _entries(problem: Statement, y: Multipliers) -> tuple[Index, Index, Twofold, Array]:
     """Row, column, value and size of every summand of S(y), in both triangles, in the order of the rows."""
-    t = Incidence.stack([part.functional.incidence for part in problem.parts])
-    weight = np.concatenate([np.asarray(part, dtype=float) for part in y.parts])
+    t = Incidence.stack([part.functional.incidence for part in problem.terms])
+    weight = np.concatenate([np.asarray(part, dtype=float) for part in y.terms])
     half = 0.5 * np.asarray(t.coefficient, dtype=float)
     product = multiply(twofold(weight[t.owner]), twofold(half))
     C = problem.cost.tocoo()

@@ -84,7 +84,7 @@ def bound_of_centred(
         return None
     Q, off = blind
     y = projected(problem, y)
-    size = float(np.max(rounding.slack_sizes(problem, y, y.equalities)[0]))
+    size = float(np.max(rounding.slack_sizes(problem, y, y.constraints)[0]))
     lowered = 4 * off * size  # more than rounding in the basis may change the slack
     if not np.isfinite(lowered):
         return None
@@ -111,7 +111,7 @@ def _centred(problem: Statement) -> tuple[Basis, float] | None:
     coo = problem.cost.tocoo()
     edges = [np.stack([coo.row, coo.col], axis=1)]
     seen = np.zeros(problem.n, dtype=bool)
-    for part in problem.parts:
+    for part in problem.terms:
         t = part.functional.triplets()
         first = np.zeros(part.functional.size, dtype=np.intp)
         first[t.owner] = t.row
@@ -180,12 +180,12 @@ def _in_one_run(problem: Statement) -> bool:
 def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:
     """Multiply the multipliers of values that touch the points ``near`` by a factor; the others stay."""
     scaled = []
-    for part, own in zip(problem.parts, y.parts, strict=True):
+    for part, own in zip(problem.terms, y.terms, strict=True):
         t = part.functional.incidence
         touched = np.zeros(part.functional.size, dtype=bool)
         touched[t.owner[near[t.row] | near[t.column]]] = True
         scaled.append(np.where(touched, factor * own, own))
-    return problem.split_multipliers(scaled, y.rows)
+    return problem.split_multipliers(scaled)
 
 
 def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:
@@ -198,9 +198,8 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -
     if not _worth(problem, dual, objective, demand) or cost_floor(problem) + problem.regularizer.shift < 0:
         return dual
     given, lower = dual.y, dual.bound < 0 or dual.rigour not in CERTIFIED
-    if lower and all(term.loss.nonnegative for term in problem.terms):
-        rows = np.zeros(problem.n) if problem.regularizer.row_multipliers else None
-        none = replace(problem.no_multipliers, rows=rows)
+    if lower and all(term.loss.nonnegative for term in problem.losses):
+        none = problem.no_multipliers
         dual = replace(dual, bound=0.0, rigour="proved", repair="no multipliers", y=none)
     y = _positive(problem, given)
     bound = float("-inf") if y is None else -rounding.paid(problem, y)
@@ -225,8 +224,8 @@ def enough(problem: Statement, objective: float, bound: float, demand: Demand) -
 def _positive(problem: Statement, y: Multipliers) -> Multipliers | None:
     """The positive multipliers of squares, and zero for all others; None if a loss does not allow zero."""
     kept = []
-    for part, own in zip(problem.parts, y.parts, strict=True):
+    for part, own in zip(problem.terms, y.terms, strict=True):
         kept.append(np.where(squares(part.functional) & (own > 0), own, 0.0))
         if not np.all(part.allows(kept[-1])):
             return None
-    return problem.split_multipliers(kept, y.rows)
+    return problem.split_multipliers(kept)

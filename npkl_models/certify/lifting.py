@@ -70,38 +70,38 @@ def stretched(problem: Statement, y: Multipliers, V: Array, S: Matrix, least: fl
     """The multipliers times a number slightly above one such that <S, VV'> = 0.
 
     A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed. None if the larger
-    multipliers are not in the domain or lower the bound, or if there are equalities or bounds on row norms.
+    multipliers are not in the domain or lower the bound, or if there are constraints.
     """
     inner = float(np.sum(V * (threaded(S) @ V)))
     cost = float(np.sum(V * (threaded(problem.cost) @ V)))
-    if problem.equalities or y.rows is not None or not least < inner < SLIGHT * cost:
+    if problem.constraints or not least < inner < SLIGHT * cost:
         return None
     larger = y.scaled(1 + inner / (cost - inner))
-    allowed = all(part.allows(own).all() for part, own in zip(problem.parts, larger.parts, strict=True))
+    allowed = all(part.allows(own).all() for part, own in zip(problem.terms, larger.terms, strict=True))
     return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
 
 
 def _towards(problem: Statement, y: Multipliers, other: Multipliers, share: float) -> Multipliers:
-    parts = (a + share * (b - a) for a, b in zip(y.parts, other.parts, strict=True))
-    return problem.split_multipliers(parts, y.rows)
+    parts = (a + share * (b - a) for a, b in zip(y.terms, other.terms, strict=True))
+    return problem.split_multipliers(parts)
 
 
 def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, float] | None:
     """Multipliers y + d with A(d) > 0, and the least eigenvalue of A(d); None if the game finds none."""
     r = Q.shape[1]
     weights, total, before = np.eye(r) / r, np.zeros((r, r)), Q.T @ (problem.slack(y) @ Q)
-    sums = [np.zeros_like(part) for part in y.parts]
+    sums = [np.zeros_like(part) for part in y.terms]
     for k in range(1, ROUNDS + 1):
         values, vectors = np.linalg.eigh(weights)
         U = Q @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-        ascent = [part.functional.value_of_factor(U) for part in problem.parts]
+        ascent = [part.functional.value_of_factor(U) for part in problem.terms]
         length = _mean_square(ascent)
         if not length > 0:
             return None
-        moved = (a + np.abs(a) * (g / length) for a, g in zip(y.parts, ascent, strict=True))
-        answer = projected(problem, problem.split_multipliers(moved, y.rows))
+        moved = (a + np.abs(a) * (g / length) for a, g in zip(y.terms, ascent, strict=True))
+        answer = projected(problem, problem.split_multipliers(moved))
         change = symmetrize(Q.T @ (problem.slack(answer) @ Q) - before)
-        sums = [one + part for one, part in zip(sums, answer.parts, strict=True)]
+        sums = [one + part for one, part in zip(sums, answer.terms, strict=True)]
         total += change
         rises, axes = np.linalg.eigh(total / k)
         if rises[0] > EVEN * float(np.mean(rises)) > 0:
@@ -112,7 +112,7 @@ def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, 
         weights = (axes * (raised / raised.sum())) @ axes.T
     if not rises[0] > 0:
         return None
-    return problem.split_multipliers((one / k for one in sums), y.rows), float(rises[0])
+    return problem.split_multipliers(one / k for one in sums), float(rises[0])
 
 
 def _mean_square(parts: Iterable[Array]) -> float:

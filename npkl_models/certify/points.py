@@ -21,7 +21,7 @@ KINDS = ("auto", "factor", "kernel")
 LARGEST = 1e300  # entry of a kernel
 ASYMMETRY = 1e-6  # relative to the largest entry: a larger difference is more than rounding of a kernel
 KINK = 1e-4  # a value this close to a kink may have any subgradient of the kink
-ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a row-norm bound may count as reached
+ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a bound may count as reached
 EIGH = 4  # units of roundoff, times the order: errors of eigenvalues, relative to the largest
 ACTIVE_SET = 400  # largest number of unknowns for an active-set method
 DENSE_ENTRIES = 4e6
@@ -98,25 +98,24 @@ def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0])
     """Multipliers that make V (n x r) as stationary as possible.
 
     The multiplier of a smooth loss is its derivative. Open are subgradients at kinks, multipliers of
-    equalities, and multipliers of rows that reach their bound to the relative distance ``active``. The open
+    equalities, and of bounds that are reached to the relative distance ``active``. The open
     multipliers minimise ||S(y) V + P V||, where P is a subgradient of the regulariser: a least-squares
     problem with bounds.
     """
     y = problem.derivatives(V)
     unknowns = _Unknowns(problem, V)
-    for term, own in zip(problem.terms, y.terms, strict=True):
+    for term, own in zip(problem.losses, y.losses, strict=True):
         if term.loss.smooth:
             continue
         low, high = term.subdifferential(term.functional.value_of_factor(V), KINK)
         open_ = np.flatnonzero(high - low > 0.5 * term.weight * KINK)
         unknowns.add_values(own, term.functional, open_, low[open_], high[open_])
         own[open_] = 0.0
-    for part, nu in zip(problem.equalities, y.equalities, strict=True):
-        unknowns.add_values(nu, part.functional, np.arange(part.functional.size), *part.domain)
-    if y.rows is not None and V.size:
-        diagonal = np.einsum("ir,ir->i", V, V)
-        reached = np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - active))
-        unknowns.add_rows(y.rows, reached)
+    for part, nu in zip(problem.constraints, y.constraints, strict=True):
+        z, (low, high) = part.functional.value_of_factor(V), part.domain
+        reached = np.abs(z - part.value) <= active * np.maximum(np.abs(part.value), np.abs(z))
+        open_ = np.flatnonzero(reached | (part.excess(z) != 0) | part.equal)
+        unknowns.add_values(nu, part.functional, open_, low[open_], high[open_])
     offset = np.asarray(problem.slack(y) @ V)
     if problem.regularizer.spectral is not None:
         offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)
@@ -167,16 +166,6 @@ class _Unknowns:
         shape = (self.V.size, which.size)
         block = sp.coo_array((data, (rows, np.concatenate([u, u]))), shape=shape)
         self._append((y, which), block.tocsc(), low, high)
-
-    def add_rows(self, y: Array, active: Index) -> None:
-        if not active.size:
-            return
-        r = self.V.shape[1]
-        rows = np.repeat(active, r) * r + np.tile(np.arange(r), active.size)
-        entries = (self.V[active].ravel(), (rows, np.repeat(np.arange(active.size), r)))
-        block = sp.coo_array(entries, shape=(self.V.size, active.size)).tocsc()
-        zero = np.zeros(active.size)
-        self._append((y, active), block, zero, zero + np.inf)
 
     def add_trace_power(self, R: TraceFace, V: Array) -> Array:
         """Return the known gradient of a penalty; for a bound, add a column with an unknown factor."""

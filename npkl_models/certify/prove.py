@@ -174,12 +174,12 @@ def _both_sides(
     known, V, objective, upper = y is not None, target.V, target.objective, target.upper
     if y is None:
         y = recover_multipliers(problem, V)
-    if known or not problem.regularizer.row_multipliers:
+    if known or all(part.equal for part in problem.constraints):
         dual = _one_side(problem, y, V, objective, upper, demand)
     else:
         share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
         dual = bound_from(problem, y, V, objective, upper, share)
-        dual = _with_more_rows(problem, V, dual, objective, upper, share)
+        dual = _with_more_bounds(problem, V, dual, objective, upper, share)
     return target, dual, gap_for(problem, target, dual)
 
 
@@ -204,10 +204,10 @@ def _one_side(
     return dual
 
 
-def _with_more_rows(
+def _with_more_bounds(
     problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """Try more rows as active, since a solver may leave a row below its norm bound that should reach it."""
+    """Try more bounds as active, since a solver may leave a value inside that should reach its bound."""
     for active in ACTIVE[1:]:
         if enough(problem, objective, dual.bound, demand):
             break

@@ -1,7 +1,7 @@
 """Proof that a problem has no feasible kernel.
 
-The problem without cost and losses has the objective zero. If multipliers nu of the equalities (and d of the
-row norms) give this problem a lower bound above zero, no kernel meets the constraints.
+The problem without cost and losses has the objective zero. If multipliers of the constraints give this
+problem a lower bound above zero, no kernel meets the constraints.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.bounds import Demand, bound_from
+from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.dependence import linearly_contradictory
-from npkl_models.feasibility.equality_map import EqualityMap
-from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound
+from npkl_models.feasibility.residual import contradictory, nearest, random_factor
 from npkl_models.linalg import Array
 from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.regularizers import NoRegularizer
@@ -31,22 +31,22 @@ CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' s
 def infeasible(problem: Statement, V: Array | None = None) -> bool:
     """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given."""
     problem, V = in_binary_units(problem, V)
-    if not problem.equalities:
+    if not problem.constraints:
         return False
-    if any(np.any(part.value[squares(part.functional)] < 0) for part in problem.equalities):
+    if any(np.any(part.upper[squares(part.functional)] < 0) for part in problem.constraints):
         return True  # no PSD kernel makes such a value negative
     if contradictory(problem) or linearly_contradictory(problem):
         return True
     search = _without_losses(problem)
     for y in _dual_rays(search, V):
-        size = max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.equalities)
+        size = max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.constraints)
         if not (np.isfinite(size) and size > 0):
             continue
         unit = y.scaled(1 / size)
         method = "auto" if search.order <= DENSE_EIGH else "cholesky"
         demand = Demand(method, 1e-6, 1e-9, None, False)
         found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
-        terms = zip(search.equalities, unit.equalities, strict=True)
+        terms = zip(search.constraints, unit.constraints, strict=True)
         magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
         if found.rigour == "proved" and found.bound > CLEARLY * magnitude:
             return True
@@ -60,38 +60,33 @@ def in_binary_units(problem: Statement, V: Array | None) -> tuple[Statement, Arr
 
 
 def _without_losses(problem: Statement) -> Statement:
-    """The constraints alone; without a basis, only over the points that the equalities concern."""
+    """The constraints alone; without a basis, only over the points that the constraints concern."""
     confined = np.isfinite(problem.regularizer.trace_bound(problem.n))
     R = problem.regularizer if confined else NoRegularizer()
-    ends = (part.functional.incidence.ends()[0] for part in problem.equalities)
+    ends = (part.functional.incidence.ends()[0] for part in problem.constraints)
     used = np.unique(np.concatenate(list(ends)))
     n = problem.n
     if problem.basis is not None or used.size < 2:
-        return Statement(sp.csr_array((n, n)), (), problem.equalities, R, problem.basis)
+        return Statement(sp.csr_array((n, n)), problem.constraints, R, problem.basis)
     place = np.zeros(n, dtype=np.intp)
     place[used] = np.arange(used.size)
-    parts = [replace(part, functional=part.functional.over(used.size, place)) for part in problem.equalities]
+    parts = [replace(part, functional=part.functional.over(used.size, place)) for part in problem.constraints]
     shifts = all(isinstance(part.functional, DISTANCES) for part in parts)
-    shifted = shifts and not R.row_multipliers and used.size <= LARGEST  # centring keeps all distances
+    shifted = shifts and used.size <= LARGEST  # centring keeps all distances
     basis = complement(used.size) if shifted else None
-    return Statement(sp.csr_array((used.size, used.size)), (), parts, R, basis)
+    return Statement(sp.csr_array((used.size, used.size)), parts, R, basis)
 
 
 def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
-    """Residuals at points where the sum of their squares is smallest, those of row norms included."""
-    out, equal = [], EqualityMap(problem)
-    for X in nearest_factors(problem, V):
-        nu = equal.split(equal.residual(X) / equal.scales**2)
-        radius, rows = row_bound(problem), None
-        if np.isfinite(radius):
-            rows = np.maximum(np.einsum("ir,ir->i", X, X) - radius, 0.0) / radius**2
-        out.append(Multipliers((), nu, rows))
-    return out
+    """Residuals at points where the sum of their squares is smallest."""
+    every = ConstraintMap.of(problem)
+    found = nearest_factors(problem, V)
+    return [Multipliers((), every.split(every.excess(X) / every.scales**2)) for X in found]
 
 
 def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:
     """Factors that minimise the sum of squared residuals, from V (if given) and from a random start."""
-    rank = int(np.sqrt(2 * EqualityMap(problem).size)) + EXTRA
+    rank = int(np.sqrt(2 * ConstraintMap.of(problem).size)) + EXTRA
     starts = [random_factor(problem, min(rank, problem.order))]
     if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():
         starts.insert(0, problem.drop(V))

@@ -18,10 +18,11 @@ from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, symmet
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
+from npkl_models.model.facts import trace_bound
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, squares
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import Constraint, LossTerm
 from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -40,11 +41,11 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
 
 def _unbounded(problem: Statement, V: Array | None) -> bool:
     R = problem.regularizer
-    if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
+    if R.finite_support or np.isfinite(trace_bound(problem, np.inf)):
         return False
     zero = np.zeros((problem.n, 1))
     start = V if V is not None and np.isfinite(V).all() else zero
-    if problem.equalities and not any(
+    if problem.constraints and not any(
         worst(misses(problem, restored(problem, X)))[0] <= FEASIBILITY
         for X in (zero, *nearest_factors(problem, None))
     ):
@@ -74,14 +75,11 @@ def _directions(problem: Statement, V: Array) -> list[Array]:
 def _kept_still(problem: Statement) -> Array | None:
     """A basis of the directions that keep certain squares at zero; None if there are no such squares.
 
-    These are the squares in equalities, and those in losses that grow faster than linearly on both sides.
+    These are the squares whose multipliers may grow without limit.
     """
     M, any_ = sp.csr_array(problem.cost.shape), False
-    for part in problem.equalities:
-        M, any_ = M + part.functional.adjoint(squares(part.functional).astype(float)), True
     for term in problem.terms:
-        low, high = term.domain
-        held = squares(term.functional) & np.isinf(low) & np.isinf(high)
+        held = squares(term.functional) & np.isinf(term.domain[1])
         M, any_ = M + term.functional.adjoint(held.astype(float)), any_ or bool(held.any())
     if not any_:
         return None
@@ -96,7 +94,7 @@ def _searched(problem: Statement) -> Array:
     n, r = problem.order, min(COLUMNS, problem.order)
     x = np.random.default_rng(0).standard_normal(n * r)
     unit = problem.cost_unit
-    every = [(part.functional, *part.domain) for part in (*problem.equalities, *problem.terms)]
+    every = [(part.functional, *part.domain) for part in problem.terms]
 
     def rate(x: Array, price: float) -> tuple[float, Array]:
         W = x.reshape(n, r)
@@ -130,8 +128,11 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     """
     D = problem.lift(problem.drop(D))
     D = D / max(float(np.linalg.norm(D)), 1e-300)
-    held = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
+    held = []
     for term in problem.terms:
+        if isinstance(term, Constraint) and term.equal:
+            held.append((term.functional, np.ones(term.functional.size, dtype=bool)))
+            continue
         z = term.functional.value_of_factor(D)
         low, high = term.domain
         zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others: finite slopes
@@ -146,13 +147,13 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     rate = float(np.sum(D * (problem.cost @ D))) + shift * length**2
     size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + shift
     off = reach + rounding.off_basis(problem, D)
-    for term, (f, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
+    for term, (f, zero) in zip(problem.terms, held, strict=True):
         z, (low, high) = np.where(zero, 0.0, f.value_of_factor(D)), term.domain
         doubt = gamma(64 + 8 * D.shape[1] + f.additions) * f.size_of_factor(D)
         doubt = np.where(zero, 0.0, doubt + f.change_of_factor(D, off))
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
-        rate += term.loss.recession(z, term.target, term.weight)
+        rate += term.recession(z)
         may = (z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high)  # have this sign
         slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
         size = size + f.row_sizes(slope)[0]
@@ -174,11 +175,11 @@ def _exactly_still(
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a problem needs a term or an equality
     zero = sp.csr_array(problem.cost.shape)
-    inner = face_of(Statement(zero, every, parts, basis=problem.basis)).problem
-    return None if inner.equalities else (inner.lift(inner.drop(D)), 0.0)
+    inner = face_of(Statement(zero, (every, *parts), basis=problem.basis)).problem
+    return None if inner.constraints else (inner.lift(inner.drop(D)), 0.0)
 
 
-def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equality]:
+def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Constraint]:
     """The values that must be zero, as equalities, without those that are zero for all kernels."""
     parts = []
     for f, mask in held:
@@ -186,7 +187,7 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equa
             part = f.kept(mask)
             open_ = ~_vanishing(part, problem.basis)
             if open_.any():
-                parts.append(Equality(part.kept(open_), 0.0))
+                parts.append(Constraint(part.kept(open_), equal=0.0))
     return parts
 
 
@@ -196,7 +197,7 @@ def _without_faint_rows(D: Array) -> Array:
     return np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
 
 
-def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
+def _within_rows(problem: Statement, D: Array, parts: list[Constraint]) -> tuple[Array, float] | None:
     """Move D to the null space of the rows a, where the values, sums of squares of a'w, w = Q'D, are zero.
 
     Returns the moved factor and how far it may be from an exact one. None if the rows are not proved to be

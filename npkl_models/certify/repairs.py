@@ -8,7 +8,7 @@ is rounded such that the slack gains no less than it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from npkl_models.certify.slater import Interior, slater, worth
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
 from npkl_models.model.facts import (
+    bounded_diagonal,
     cost_floor,
     diagonal_floor,
     distance_floor,
@@ -28,7 +29,7 @@ from npkl_models.model.facts import (
 from npkl_models.model.functionals import Functional, SquaredDistances, diagonal_of
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
+from npkl_models.model.terms import Multipliers, Term
 
 NO_NEED = "none needed"
 NO_REPAIR = "no repair applies"
@@ -85,7 +86,7 @@ def balanced(
     inner, size = float(np.sum(V * (threaded(S) @ V))), float(np.sum(V**2))
     level = inner / size + problem.regularizer.shift if size else 0.0
     if level > 0 and inner > least:
-        for repair in (shift, equality_shift):
+        for repair in (shift, constraint_shift):
             found = repair(problem, y, -level, float("inf"))
             if found is not None:
                 return found[1], S - level * sp.eye_array(problem.n, format="csr")
@@ -102,51 +103,48 @@ def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
         if found is None:
             continue
         lifted, price = found[1], np.zeros(problem.n)
-        for part, old, new in zip(problem.parts, y.parts, lifted.parts, strict=True):
+        for part, old, new in zip(problem.terms, y.terms, lifted.terms, strict=True):
             where = np.flatnonzero(new != old)
             if where.size:
                 np.add.at(price, part.functional.indices[0][where], part.slope_of_conjugate(old)[where])
-        if y.rows is not None and lifted.rows is not None:
-            price += problem.regularizer.trace_bound(1) * (lifted.rows - y.rows)
         return np.maximum(price, 1e-12)
     return None
 
 
 def shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
     """Raise the multiplier of a loss on K_ii by eps at every point; each must be allowed to grow."""
-    parts, covered = list(y.terms), np.zeros(problem.n, dtype=bool)
-    for k, term in enumerate(problem.terms):
+    raised_ones = _raised_diagonal(problem, problem.losses, y.losses, eps)
+    return None if raised_ones is None else _bound(problem, replace(y, losses=raised_ones))
+
+
+def constraint_shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+    """Raise the multiplier of an equality or an upper bound on K_ii by eps at every point."""
+    raised_ones = _raised_diagonal(problem, problem.constraints, y.constraints, eps)
+    if raised_ones is not None:
+        return _bound(problem, replace(y, constraints=raised_ones))
+    return _shift_in_basis(problem, y, eps) if isinstance(eps, float) and problem.basis is not None else None
+
+
+def _raised_diagonal(
+    problem: Statement, terms: Sequence[Term], given: Sequence[Array], eps: float | Array
+) -> tuple[Array, ...] | None:
+    """The multipliers, raised by eps at every point; None if a point has none that may grow."""
+    parts, covered = list(given), np.zeros(problem.n, dtype=bool)
+    for k, term in enumerate(terms):
         where, points = _uncovered(term.functional, covered)
         shifted = parts[k].copy()
         shifted[where] = raised(shifted[where], np.broadcast_to(eps, problem.n)[points])
         allowed = term.allows(shifted)
         parts[k] = np.where(allowed, shifted, parts[k])
         covered[points[allowed[where]]] = True
-    if not covered.all():
-        return None
-    return _bound(problem, replace(y, terms=tuple(parts)))
-
-
-def equality_shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Raise the multiplier of an equality on K_ii by eps at every point."""
-    parts, covered = list(y.equalities), np.zeros(problem.n, dtype=bool)
-    for k, equality in enumerate(problem.equalities):
-        where, points = _uncovered(equality.functional, covered)
-        parts[k] = parts[k].copy()
-        parts[k][where] = raised(parts[k][where], np.broadcast_to(eps, problem.n)[points])
-        covered[points] = True
-    if not covered.all():
-        return (
-            _shift_in_basis(problem, y, eps) if isinstance(eps, float) and problem.basis is not None else None
-        )
-    return _bound(problem, replace(y, equalities=tuple(parts)))
+    return tuple(parts) if covered.all() else None
 
 
 def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
-    """Raise the diagonal over a basis, where equalities on some K_ii may suffice.
+    """Raise the diagonal over a basis, where constraints on some K_ii may suffice.
 
-    If points share rows of the basis, each such row needs one equality. Otherwise the sum of the M_e of all
-    these equalities must be positive definite over the basis.
+    If points share rows of the basis, each such row needs one constraint. Otherwise the sum of the M_e of all
+    these constraints must be positive definite over the basis.
     """
     shared_rows = None if problem.basis is None else problem.basis.shared
     if shared_rows is not None:
@@ -155,17 +153,17 @@ def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
     if floor <= 0:
         return None
     t = eps / floor * (1 + 4 * UNIT)
-    parts = zip(problem.equalities, y.equalities, strict=True)
-    nus = tuple(np.where(diagonal_of(part.functional), raised(nu, t), nu) for part, nu in parts)
-    return _bound(problem, replace(y, equalities=nus))
+    parts = zip(problem.constraints, y.constraints, strict=True)
+    nus = tuple(np.where(bounded_diagonal(part), raised(nu, t), nu) for part, nu in parts)
+    return _bound(problem, replace(y, constraints=nus))
 
 
 def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
-    """Raise one equality on K_ii per group by eps / share_i^2, since its matrix has the entry share_i^2."""
-    parts, covered = list(y.equalities), np.zeros(problem.order, dtype=bool)
-    for k, equality in enumerate(problem.equalities):
-        where = np.flatnonzero(diagonal_of(equality.functional))
-        points = equality.functional.indices[0][where] if where.size else where
+    """Raise one constraint on K_ii per group by eps / share_i^2, since its matrix has the entry share_i^2."""
+    parts, covered = list(y.constraints), np.zeros(problem.order, dtype=bool)
+    for k, part in enumerate(problem.constraints):
+        where = np.flatnonzero(bounded_diagonal(part))
+        points = part.functional.indices[0][where] if where.size else where
         held = share[points] > 0
         groups, first = np.unique(label[points[held]], return_index=True)
         new = ~covered[groups]
@@ -175,7 +173,7 @@ def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index,
         covered[groups] = True
     if not covered.all():
         return None
-    return _bound(problem, replace(y, equalities=tuple(parts)))
+    return _bound(problem, replace(y, constraints=tuple(parts)))
 
 
 def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -186,7 +184,7 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
     are raised that may grow without limit. Where those do not join all points, as with the absolute loss
     beside lower bounds, `slater` mixes with multipliers that are raised within their domains.
     """
-    every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.parts]
+    every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
     found = _lifted(problem, y, every, eps, distance_floor(problem))
     return found or _lifted(problem, y, growing_distances(problem), eps, growing_floor(problem))
 
@@ -196,8 +194,8 @@ def _lifted(problem: Statement, y: Multipliers, which: list[Mask], eps: float, f
     if floor <= 0:
         return None
     t = eps / floor * (1 + 4 * UNIT)
-    lifted = [np.where(own, raised(old, t), old) for own, old in zip(which, y.parts, strict=True)]
-    return _allowed(problem, problem.split_multipliers(lifted, y.rows))
+    lifted = [np.where(own, raised(old, t), old) for own, old in zip(which, y.terms, strict=True)]
+    return _allowed(problem, problem.split_multipliers(lifted))
 
 
 def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -234,7 +232,7 @@ def _bound(problem: Statement, y: Multipliers) -> Repaired:
 
 
 def _allowed(problem: Statement, y: Multipliers) -> Repaired:
-    """These multipliers and their bound; None if they are outside the domain of a loss."""
+    """These multipliers and their bound; None if they are outside the domain of a term."""
     allowed = all(bool(np.all(term.allows(own))) for term, own in zip(problem.terms, y.terms, strict=True))
     return _bound(problem, y) if allowed else None
 
@@ -245,13 +243,6 @@ def _negative_floor(C: Matrix) -> float:
     beside = np.asarray(abs(C).sum(axis=1)).ravel() - np.abs(diagonal)
     rounding = (C.shape[0] + 2) * UNIT * (beside + 2 * np.abs(diagonal))
     return float(np.min(diagonal - np.maximum(beside, 0.0) - np.where(beside != 0, rounding, 0.0)))
-
-
-def rows(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Raise the multipliers of a row-norm bound by eps."""
-    if not problem.regularizer.row_multipliers or y.rows is None:
-        return None
-    return _bound(problem, replace(y, rows=raised(y.rows, eps)))
 
 
 def trace(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -267,8 +258,7 @@ REPAIRS: dict[str, Callable[[Statement, Multipliers, float, float], Repaired]] =
     "shift": shift,
     "scale": scale,
     "stretch": stretch,
-    "rows": rows,
-    "equality shift": equality_shift,
+    "constraint shift": constraint_shift,
     "distances": distances,
     "trace bound": trace,
 }
@@ -276,8 +266,7 @@ REPAIRS: dict[str, Callable[[Statement, Multipliers, float, float], Repaired]] =
 
 DIAGONAL: dict[str, Callable[[Statement, Multipliers, Array, float], Repaired]] = {
     "shift": shift,
-    "rows": rows,
-    "equality shift": equality_shift,
+    "constraint shift": constraint_shift,
 }
 
 

@@ -89,9 +89,8 @@ def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
     def mix(a: Array, b: Array) -> Array:
         return (1 - t) * a + t * b
 
-    rows = None if y.rows is None or other.rows is None else mix(y.rows, other.rows)
-    terms, equalities = map(mix, y.terms, other.terms), map(mix, y.equalities, other.equalities)
-    return Multipliers(tuple(terms), tuple(equalities), rows)
+    losses, constraints = map(mix, y.losses, other.losses), map(mix, y.constraints, other.constraints)
+    return Multipliers(tuple(losses), tuple(constraints))
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:
@@ -133,7 +132,7 @@ def tops(problem: Statement) -> list[Multipliers]:
     even if it is bounded, as those of the absolute and the huber loss are. All others are next to zero.
     """
     slopes = []
-    for part in problem.parts:
+    for part in problem.terms:
         slope: Array = np.zeros(part.functional.size)
         if isinstance(part, LossTerm):
             slope = part.derivative(2 * np.abs(part.target))
@@ -150,13 +149,13 @@ def _raised(
     problem: Statement, y: Multipliers, V: Array, level: float
 ) -> tuple[Multipliers, float, Array] | None:
     """A step along v'M_e v that raises the smallest eigenvalue; None if no step length does."""
-    ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.parts)
+    ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.terms)
     size = norm_bound(problem.slack(ascent) - problem.cost)
     unit = max(norm_bound(problem.cost), problem.cost_unit) / size if size > 0 else 0.0
     best: tuple[Multipliers, float, Array] | None = None
     for step in STEPS if unit > 0 else ():
-        moved = (a + step * unit * b for a, b in zip(y.parts, ascent.parts, strict=True))
-        trial = projected(problem, problem.split_multipliers(moved, y.rows))
+        moved = (a + step * unit * b for a, b in zip(y.terms, ascent.terms, strict=True))
+        trial = projected(problem, problem.split_multipliers(moved))
         height, vectors = _lowest(problem, trial)
         if height > level + 1e-3 * abs(level):
             best, level = (trial, height, vectors), height

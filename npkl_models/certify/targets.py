@@ -8,7 +8,7 @@ which the bound is lower by e tr S. So the gap of any point is a theorem that ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from npkl_models.certify.points import EIGH, Given
 from npkl_models.linalg import UNIT, Array, dense, gamma, symmetrize
 from npkl_models.model import rounding
 from npkl_models.model.facts import trace_bound
-from npkl_models.model.misses import Miss, equalities_missed, excess, outside
+from npkl_models.model.misses import Miss, constraints_missed, excess, outside
 from npkl_models.model.statement import Statement
 
 
@@ -36,7 +36,7 @@ class Target:
     upper : float
         The same if the point meets all constraints exactly, else inf.
     missed : list of Miss
-        What the point misses of each equality.
+        What the point misses of each constraint.
     excess : float
         The share by which a bound of the regulariser is exceeded.
     below : float
@@ -62,8 +62,8 @@ def target_of(problem: Statement, given: Given) -> Target:
     top = max(own, there) + rounding.objective(problem, V, there)
     more = rounding.grown(V, float(np.linalg.norm(rounding.off_basis(problem, V))))
     over = excess(problem, V, more=more)
-    exact = not problem.equalities and over == 0 and outside(problem, given.V) == 0
-    missed = equalities_missed(problem.equalities, V)
+    exact = not problem.constraints and over == 0 and outside(problem, given.V) == 0
+    missed = constraints_missed(problem.constraints, V)
     return Target(V, own, top, top if exact else float("inf"), missed, over, 0.0)
 
 
@@ -76,7 +76,7 @@ def _of_kernel(problem: Statement, V: Array, K: Array) -> Target:
     top = max(own, value) + rounding.objective_of_kernel(problem, there, value)
     spectrum = np.linalg.eigvalsh(symmetrize(dense(problem.restrict(there))))
     doubt = EIGH * problem.n * UNIT * float(np.linalg.norm(there))  # products with a basis round, too
-    missed = equalities_missed(problem.equalities, V, there)
+    missed = constraints_missed(problem.constraints, V, there)
     over = excess(problem, V, there, more=len(spectrum) * doubt)
     return Target(V, own, top, float("inf"), missed, over, max(0.0, doubt - float(spectrum[0])))
 
@@ -90,13 +90,11 @@ def gap_for(problem: Statement, target: Target, dual: Dual) -> float:
     if not np.isfinite(dual.bound):
         return float("inf")
     gap, sizes = target.top - dual.bound, abs(target.top) + abs(dual.bound)
-    for miss, nu in zip(target.missed, dual.y.equalities, strict=True):
+    for miss, nu in zip(target.missed, dual.y.constraints, strict=True):
         gap += float(nu @ miss.residual)
         sizes += float(np.abs(nu) @ np.abs(miss.residual))
         gap += float(np.abs(nu) @ miss.doubt)
     grown = (1 + target.excess) ** 2
-    if target.excess > 0 and dual.y.rows is not None:
-        gap += (grown - 1) * problem.regularizer.trace_bound(1) * float(np.sum(dual.y.rows))
     if target.missed or target.excess > 0:
         owed = max(-rounding.paid(problem, dual.y) - dual.bound, 0.0) + gamma(4) * abs(dual.bound)
         gap += owed * (grown * _share_of_trace(problem, target) - 1)
@@ -112,10 +110,10 @@ def _share_of_trace(problem: Statement, target: Target) -> float:
     if problem.regularizer.finite_support or not 0 < own < np.inf:
         return 1.0
     moved = tuple(
-        replace(part, value=part.value + np.abs(miss.residual) + miss.doubt)
-        for part, miss in zip(problem.equalities, target.missed, strict=True)
+        part.moved(part.value + np.abs(miss.residual) + miss.doubt)
+        for part, miss in zip(problem.constraints, target.missed, strict=True)
     )
-    changed = problem.like(problem.cost, problem.terms, moved, problem.regularizer)
+    changed = problem.like(problem.cost, (*problem.losses, *moved), problem.regularizer)
     return max(trace_bound(changed, float("inf")) / own, 1.0) * (1 + 8 * UNIT)
 
 

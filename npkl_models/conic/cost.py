@@ -37,7 +37,7 @@ def dense_cost(problem: Statement) -> Cost:
     R = problem.regularizer.spectral
     if R is not None and needs_majorisation(R.p):
         seconds *= MAJORISED
-    if any(isinstance(t.functional, SquaredDistances) and not t.loss.smooth for t in problem.terms):
+    if any(isinstance(t.functional, SquaredDistances) and not t.loss.smooth for t in problem.losses):
         seconds *= KINKED_DISTANCES
     return _within_reach(problem, Cost(CVXPY + seconds, predicted_bytes(solver, order)))
 
@@ -96,7 +96,7 @@ def slack_pattern(problem: Statement) -> sp.csc_array | None:
         return None
     if R is not None and R.p != 1:
         return None
-    columns = [part.functional.operator(None).indices for part in problem.parts]
+    columns = [part.functional.operator(None).indices for part in problem.terms]
     flat = np.unique(np.concatenate(columns)) if columns else np.zeros(0, dtype=int)
     if flat.size > DENSE * n * n:
         return None

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from npkl_models.linalg import Array, dense
 from npkl_models.model.functional import svec
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Constraint
 
 FACTOR_ERROR = 1e-11  # relative to the largest diagonal entry of A: largest error of B'B
 ROWS = 2_000  # loss values whose rows are formed at a time
@@ -28,7 +29,7 @@ class ReducedQuadratic:
     c: float
     B: Array  # (rank, p), A = B'B
     method: str  # how B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues"
-    equalities: tuple[tuple[Array, Array], ...]  # (E, e) of linear constraints E y = e
+    constraints: tuple[tuple[Constraint, Array, Array], ...]  # with (E, e) of E y = e, E y <= e or E y >= e
     order: int  # s
 
     @property
@@ -53,7 +54,7 @@ class ReducedQuadratic:
         Q, s = problem.Q, problem.order
         p = s * (s + 1) // 2
         A, b, c = np.zeros((p, p)), svec(dense(problem.restrict(problem.cost))), 0.0
-        for term in problem.terms:
+        for term in problem.losses:
             zero = np.zeros(term.functional.size)
             c += term.value(zero)
             slope, bend = term.derivative(zero), 0.5 * term.loss.curvature * term.weight
@@ -71,8 +72,8 @@ class ReducedQuadratic:
             else:
                 A[np.diag_indices(p)] += 0.5 * R.penalty
         B, method = rank_revealing_factor(A)
-        equalities = tuple((e.functional.svec_operator(Q), e.value) for e in problem.equalities)
-        return cls(A, b, c, B, method, equalities, s)
+        hard = tuple((part, part.functional.svec_operator(Q), part.value) for part in problem.constraints)
+        return cls(A, b, c, B, method, hard, s)
 
 
 def smat(y: Array, order: int) -> Array:

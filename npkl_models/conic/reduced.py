@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from npkl_models.conic.cost import reduced_cost, schur_cost
 from npkl_models.conic.quadratic import ReducedQuadratic, smat
+from npkl_models.conic.relations import relation, signed
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 Cvx = Any
-DEFAULT_SOLVER = "SCS"  # without equalities quicker and more exact than CLARABEL on these scaled programs
+DEFAULT_SOLVER = "SCS"  # without constraints quicker and more exact than CLARABEL on these scaled programs
 EPS_SHARE = 1e-3  # share of tol: an error in By counts twice in the objective
 
 
@@ -108,7 +109,7 @@ class ReducedPlan:
     scale: Array  # (s,), D: the unknown of the model is D^-1 U D^-1
     unit: float  # the unit of the objective without c
     cones: str
-    links: tuple[Cvx, ...]  # equalities, each divided by the norm of its row
+    links: tuple[Cvx, ...]  # constraints, each divided by the norm of its row
     rows: tuple[Array, ...]  # the norms of these rows
     cone: Cvx
 
@@ -135,27 +136,28 @@ class ReducedPlan:
         if U is None or self.cone.dual_value is None or any(value is None for value in read):
             return None
         nu = tuple(
-            np.atleast_1d(value) * self.unit / size for value, size in zip(read, self.rows, strict=True)
+            part.project(signed(part, value) * self.unit / size)
+            for part, value, size in zip(problem.constraints, read, self.rows, strict=True)
         )
         y = svec(symmetrize(U))
         Z = self.unit * symmetrize(self.cone.dual_value) / (self.scale[:, None] * self.scale)
         lack = svec(Z) - q.gradient(y)
         if problem.regularizer.vacuous:
-            for (E, _), part in zip(q.equalities, nu, strict=True):
+            for (_, E, _), part in zip(q.constraints, nu, strict=True):
                 lack = lack - E.T @ part
             y = y + 0.5 * q.pseudo_solve(lack)
         z = problem.values_in_basis(smat(y, q.order))
-        terms = tuple(term.derivative(part) for term, part in zip(problem.terms, z, strict=True))
+        terms = tuple(term.derivative(part) for term, part in zip(problem.losses, z, strict=True))
         return Multipliers(terms, nu)
 
     def describe(self) -> str:
         """Sizes and memory."""
         q, order = self.quadratic, self.form.order(self.problem)
         solver = choose_solver(self.options.solver, order)
-        equations = sum(len(e) for _, e in q.equalities)
+        equations = sum(len(e) for _, _, e in q.constraints)
         return (
             f"{self.form.name} over {self.problem.n} points: a PSD cone of order {q.order} "
-            f"({len(q.b)} unknowns), {self.cones}, {equations} further equations; "
+            f"({len(q.b)} unknowns), {self.cones}, {equations} further constraints; "
             f"A has rank {q.rank} of {len(q.b)} ({q.method}); "
             f"{solver}, about {predicted_bytes(solver, order) / 1e6:.3g} MB"
         )
@@ -163,7 +165,7 @@ class ReducedPlan:
 
 def with_solver(problem: Statement, options: ConicOptions, form: Form) -> ConicOptions:
     """The options, with a solver that fits into memory and the eps of this solver."""
-    preferred = None if problem.equalities else DEFAULT_SOLVER
+    preferred = None if problem.constraints else DEFAULT_SOLVER
     solver = choose_solver(options.solver or preferred, form.order(problem))
     if solver not in ("SCS", "CLARABEL") and options.eps is None:
         return options
@@ -184,9 +186,10 @@ def _plan(problem: Statement, options: ConicOptions, form: Form) -> ReducedPlan:
     U = cp.Variable((s, s), symmetric=True, name="U")
     y = _svec_matrix(s) @ cp.vec(U, order="C")
     written = form.write(q, q.B * d / np.sqrt(unit), y)
-    rows = tuple(_lengths(E * d) for E, _ in q.equalities)
+    rows = tuple(_lengths(E * d) for _, E, _ in q.constraints)
     links = tuple(
-        (E * d / size[:, None]) @ y == e / size for (E, e), size in zip(q.equalities, rows, strict=True)
+        relation(part, (E * d / size[:, None]) @ y, e / size)
+        for (part, E, e), size in zip(q.constraints, rows, strict=True)
     )
     cone = U >> 0
     every = [cone, *written.constraints, *links]
@@ -237,7 +240,7 @@ TAKES = Takes(
     regularizers=("none", "trace power"),
     powers=Powers("tr K or tr K^2", lambda face: face.p in (1, 2)),
     basis="required",
-    equalities=True,
+    constraints="yes",
 )
 SQLP = Form("sqlp", write_sqlp, _order)
 SCSDP = Form("scsdp", write_scsdp, _schur_order)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from npkl_models.answer.solution import Status
 from npkl_models.conic.cost import dense_cost
+from npkl_models.conic.relations import relation, signed
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes, tries_scs
 from npkl_models.linalg import Array
@@ -35,8 +36,7 @@ class Model:
     problem: cp.Problem
     unknown: cp.Variable
     links: list[Any]
-    equalities: list[Any]
-    rows: Any
+    constraints: list[Any]
 
 
 def too_many_cones(problem: Statement) -> str | None:
@@ -61,25 +61,24 @@ def build(problem: Statement) -> Model:
     vector = cp.vec(K, order="C")
     cost = sp.csr_array(problem.restrict(problem.cost)).reshape((1, -1))
     objective = cost @ vector
-    top = max((float(term.weight.max()) for term in problem.terms), default=1.0)
+    top = max((float(term.weight.max()) for term in problem.losses), default=1.0)
     gamma = cp.Parameter(nonneg=True, name="gamma", value=top)
     links = []
     losses = []
-    for term in problem.terms:
+    for term in problem.losses:
         z = cp.Variable(term.functional.size)
         links.append(z == term.functional.operator(Q) @ vector)
         losses.append((term.weight / top) @ term.loss.cvxpy_value(z, term.target))
     if losses:
         objective = objective + gamma * cp.sum(cp.hstack(losses))
-    equalities = [e.functional.operator(Q) @ vector == e.value for e in problem.equalities]
-    diagonal = cp.diag(K) if Q is None else cp.diag(Q @ K @ Q.T)
-    penalty, constraints, rows = problem.regularizer.cvxpy_primal(K, diagonal)
-    every = [K >> 0, *links, *equalities, *constraints, *([] if rows is None else [rows])]
-    return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, equalities, rows)
+    hard = [relation(part, part.functional.operator(Q) @ vector, part.value) for part in problem.constraints]
+    penalty, bounds = problem.regularizer.cvxpy_primal(K)
+    every = [K >> 0, *links, *hard, *bounds]
+    return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, hard)
 
 
 def to_cvxpy(problem: Statement) -> cp.Problem:
-    """The CVXPY problem; gamma, B, G and b_squared are its parameters."""
+    """The CVXPY problem; gamma, B and G are its parameters."""
     return build(problem).problem
 
 
@@ -119,13 +118,12 @@ class SDPPlan:
 
     def _multipliers(self) -> Multipliers | None:
         model = self.model
-        read = [c.dual_value for c in (*model.links, *model.equalities)]
+        read = [c.dual_value for c in (*model.links, *model.constraints)]
         if any(value is None for value in read):
             return None
         y = tuple(-np.atleast_1d(value) for value in read[: len(model.links)])
-        nu = tuple(np.atleast_1d(value) for value in read[len(model.links) :])
-        rows = None if model.rows is None else np.maximum(np.atleast_1d(model.rows.dual_value), 0.0)
-        return Multipliers(y, nu, rows)
+        hard = zip(self.problem.constraints, read[len(model.links) :], strict=True)
+        return Multipliers(y, tuple(part.project(signed(part, value)) for part, value in hard))
 
     def describe(self) -> str:
         """Sizes and memory."""
@@ -139,7 +137,7 @@ def describe_cones(problem: Statement, options: ConicOptions, what: str, cliques
     megabytes = predicted_bytes(solver, problem.order, cliques) / 1e6
     return (
         f"{what}: one PSD cone of order {problem.order} ({size} unknowns), {problem.n_pairs} loss "
-        f"values, {sum(e.functional.size for e in problem.equalities)} equalities, regulariser "
+        f"values, {sum(e.functional.size for e in problem.constraints)} constraints, regulariser "
         f"{problem.regularizer.name}; {solver}, about {megabytes:.3g} MB"
     )
 
@@ -155,7 +153,7 @@ TAKES = Takes(
     diagonal=("any", "shared"),
     regularizers=("any",),
     basis="yes",
-    equalities=True,
+    constraints="yes",
     beyond=too_many_cones,
 )
 BACKEND = Backend(

@@ -33,7 +33,6 @@ class DualModel:
     problem: cp.Problem
     y: list[cp.Variable]
     nu: list[cp.Variable]
-    rows: Any
     slack: Any
 
 
@@ -47,27 +46,25 @@ def build(problem: Statement) -> DualModel:
     paid: list[Any] = []
     constraints: list[Any] = []
     y, nu = [], []
-    for term in problem.terms:
+    for term in problem.losses:
         part = cp.Variable(term.functional.size)
         conjugate, domain = term.loss.cvxpy_conjugate(part, term.target, term.weight)
         S = S + _adjoint(term.functional.operator(Q), part, order)
         paid.append(conjugate)
         constraints += domain
         y.append(part)
-    for equality in problem.equalities:
-        part = cp.Variable(equality.functional.size)
-        S = S + _adjoint(equality.functional.operator(Q), part, order)
-        paid.append(equality.value @ part)
+    for constraint in problem.constraints:
+        upper = bool(np.isfinite(constraint.upper).all())
+        part = cp.Variable(constraint.functional.size)
+        S = S + _adjoint(constraint.functional.operator(Q), part, order)
+        paid.append(constraint.value @ part)
+        constraints += [] if constraint.equal else [part >= 0 if upper else part <= 0]
         nu.append(part)
-
-    def lift(d: Any) -> Any:
-        return cp.diag(d) if Q is None else Q.T @ cp.diag(d) @ Q
-
-    support = problem.regularizer.cvxpy_support(S, problem.n, lift)
+    support = problem.regularizer.cvxpy_support(S)
     slack = 0.5 * (support.slack + support.slack.T) >> 0
     every = [slack, *constraints, *support.constraints]
     cost = cp.sum(cp.hstack(paid)) + support.value
-    return DualModel(cp.Problem(cp.Minimize(cost), every), y, nu, support.rows, slack)
+    return DualModel(cp.Problem(cp.Minimize(cost), every), y, nu, slack)
 
 
 def _adjoint(A: Any, part: Any, order: int) -> Any:
@@ -107,14 +104,12 @@ class DualSDPPlan:
 
     def _multipliers(self) -> Multipliers | None:
         model = self.model
-        every = [*model.y, *model.nu, *([] if model.rows is None else [model.rows])]
-        if any(variable.value is None for variable in every):
+        if any(variable.value is None for variable in (*model.y, *model.nu)):
             return None
-        rows = None if model.rows is None else np.atleast_1d(model.rows.value)
+        hard = zip(self.problem.constraints, model.nu, strict=True)
         return Multipliers(
             tuple(np.atleast_1d(v.value) for v in model.y),
-            tuple(np.atleast_1d(v.value) for v in model.nu),
-            rows,
+            tuple(part.project(np.atleast_1d(v.value)) for part, v in hard),
         )
 
     def describe(self) -> str:

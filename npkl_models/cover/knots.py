@@ -22,9 +22,10 @@ from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import Ends
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array
-from npkl_models.model.misses import Miss, equalities_missed
+from npkl_models.model.misses import Miss, constraints_missed
 from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Constraint, LossTerm
 from npkl_models.presolve.faces import face_of
 from npkl_models.problem import Problem
 
@@ -51,9 +52,9 @@ class Knot:
     dual : DualPoint or None
         The multipliers, if they give bounds at other values.
     missed : tuple of Miss
-        What the kernel misses of equalities (over the face).
+        What the kernel misses of constraints (over the face).
     nu : tuple of ndarray
-        Multipliers of these equalities.
+        Multipliers of these constraints.
     """
 
     x: float
@@ -78,7 +79,7 @@ def knot(axis: Axis, value: float, solution: Solution) -> Knot:
     found, own = solution.certificate, axis.at(value)
     dual = dual_point(axis, own, x, found)
     bound = found.bound if found.rigour in CERTIFIED else float("-inf")
-    nu = face_of(own).fold(found.multipliers).equalities
+    nu = face_of(own).fold(found.multipliers).constraints
     ends = [axis.at(end) for end in (axis.low, axis.high)] if axis.concave else [own]
     above, _, missed = objectives_of_one_kernel(ends, found.point)
     if not found.feasible:
@@ -107,16 +108,17 @@ def owed(missed: Sequence[Miss], knots: Iterable[Knot]) -> float:
 def objectives_of_one_kernel(
     problems: Sequence[Problem], V: Array
 ) -> tuple[tuple[float, ...], Array, tuple[Miss, ...]]:
-    """Upper bounds on the objectives of one kernel near V V', its factor, and what it misses of equalities.
+    """Upper bounds on the objectives of one kernel near V V', its factor, and what it misses of constraints.
 
     There is a bound for each of several problems that differ in weights or a penalty, not in constraints.
     The bounds include rounding. They are inf unless the kernel is proved to meet all other constraints.
     """
     inside: Statement = face_of(problems[0]).problem
     V = restored(inside, V)
-    out, missed = [], tuple(equalities_missed(inside.equalities, V))
+    out, missed = [], tuple(constraints_missed(inside.constraints, V))
     for problem in problems:
-        own = replace(inside, cost=problem.cost, terms=problem.terms, regularizer=problem.regularizer)
+        terms: tuple[LossTerm | Constraint, ...] = (*problem.losses, *inside.constraints)
+        own = replace(inside, cost=problem.cost, terms=terms, regularizer=problem.regularizer)
         target = target_of(own, Given(V))
         out.append(target.top if target.excess == 0 and _ordinary(problem) else float("inf"))
     return tuple(out), V, missed

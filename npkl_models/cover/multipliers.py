@@ -78,13 +78,13 @@ def dual_point(axis: Axis, problem: Statement, x: float, found: Certificate) -> 
 
 
 def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple[float, float]:
-    """Bounds on sum f*(y) + nu'b + b^2 sum d for y between two multipliers; inf outside the domain.
+    """Bounds on the sum of f*(y) for y between two multipliers; inf outside the domain.
 
     Conjugates are convex, so each is largest at an end of its interval. The lower bound holds if both ends
     are equal. A conjugate that ties its values to each other is only taken where they are.
     """
     total, size = 0.0, 0.0
-    for term, a, b in zip(problem.terms, low.terms, high.terms, strict=True):
+    for term, a, b in zip(problem.losses, low.losses, high.losses, strict=True):
         tied = not term.loss.separable and a is not b
         if tied or not (np.all(term.allows(a)) and np.all(term.allows(b))):
             return float("inf"), float("inf")
@@ -93,11 +93,10 @@ def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple
         total += float(np.sum(top))
         linear = np.maximum(np.abs(a * term.target), np.abs(b * term.target))
         size += float(np.sum(np.abs(top) + 2 * linear))
-    for part, a, b in zip(problem.equalities, low.equalities, high.equalities, strict=True):
+    for part, a, b in zip(problem.constraints, low.constraints, high.constraints, strict=True):
+        if not (part.allows(part.project(a)) & part.allows(part.project(b))).all():
+            return float("inf"), float("inf")
         top = np.maximum(part.value * a, part.value * b)
-        total, size = total + float(np.sum(top)), size + float(np.sum(np.abs(top)))
-    if high.rows is not None:
-        top = problem.regularizer.trace_bound(1) * high.rows
         total, size = total + float(np.sum(top)), size + float(np.sum(np.abs(top)))
     error = SUM * UNIT * size
     return total - error, total + error
@@ -132,9 +131,9 @@ def _mixture(one: Multipliers, other: Multipliers, u: float) -> tuple[Multiplier
         def mix(a: Array, b: Array) -> Array:
             return (1 - u) * a + u * b + sign * MIXED * ((1 - u) * np.abs(a) + u * np.abs(b))
 
-        rows = None if one.rows is None or other.rows is None else mix(one.rows, other.rows)
-        terms = tuple(map(mix, one.terms, other.terms))
-        return Multipliers(terms, tuple(map(mix, one.equalities, other.equalities)), rows)
+        return Multipliers(
+            tuple(map(mix, one.losses, other.losses)), tuple(map(mix, one.constraints, other.constraints))
+        )
 
     if u in (0.0, 1.0):
         exact = one if u == 0.0 else other

@@ -20,13 +20,14 @@ def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
     """The problem with another value of a parameter, as in `regularization_path`."""
     chosen("parameter", parameter, PARAMETERS)
     if parameter == "weight":
-        if not problem.terms:
+        if not problem.losses:
             raise ProblemError(
                 f"weight must be for a problem with losses, got {problem.name or 'a problem'} without losses"
             )
         if value <= 0:
             raise ProblemError(f"weight must be positive, got {value}")
-        return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))
+        heavier = (replace(t, weight=value * t.weight) for t in problem.losses)
+        return replace(problem, terms=(*heavier, *problem.constraints))
     if parameter == "penalty" and (penalised := penalty_of_cost(problem)) is not None:
         if not value * penalised > 0:
             sign = "positive" if penalised > 0 else "negative"

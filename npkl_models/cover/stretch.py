@@ -107,7 +107,7 @@ def choose(problem: Problem, parameter: str, options: Any, listed: bool) -> str:
     weights, and less at that of an interval (a1a: 8.6 s against 4.4 s).
     """
     name = choose_backend(problem, **options)[0]
-    kinked = listed and parameter == "weight" and not all(term.loss.smooth for term in problem.terms)
+    kinked = listed and parameter == "weight" and not all(term.loss.smooth for term in problem.losses)
     other = "burer_monteiro"
     able = compatible(problem).get(other, "absent") is None and all(
         key in get_backend(other).option_names for key in options

@@ -17,7 +17,7 @@ from npkl_models.certify.certificate import CERTIFIED, Certificate
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
-from npkl_models.model.misses import equalities_missed
+from npkl_models.model.misses import constraints_missed
 from npkl_models.problem import Problem
 from npkl_models.routes import backends as known_backends
 from npkl_models.routes import get_backend
@@ -111,7 +111,7 @@ def _table(
     solved = _solved(outcomes)
     sharpest = _sharpest(solved)
     bound = float("-inf") if sharpest is None else sharpest.bound
-    nu = () if sharpest is None else sharpest.multipliers.equalities
+    nu = () if sharpest is None else sharpest.multipliers.constraints
     values = {label: _value(found, nu) for label, found in solved.items()}
     feasible = {label: x for label, x in values.items() if solved[label].certificate.feasible}
     objective = min(feasible.values(), default=math.inf)
@@ -136,11 +136,11 @@ def _sharpest(solved: Mapping[str, Solution]) -> Certificate | None:
 def _value(found: Solution, nu: tuple[Array, ...]) -> float:
     """The objective of a point, moved from the targets that it meets to those of the problem.
 
-    The best multipliers of equalities price the difference, so that a point which misses the constraints a
+    The best multipliers of constraints price the difference, so that a point which misses the constraints a
     little is compared with its own optimum.
     """
     problem, certificate = found.problem, found.certificate
-    missed = equalities_missed(problem.equalities, certificate.point)
+    missed = constraints_missed(problem.constraints, certificate.point)
     return certificate.objective + sum(float(own @ m.residual) for own, m in zip(nu, missed, strict=False))
 
 

@@ -157,7 +157,7 @@ class CrossCheck:
         document = {
             "problem": {
                 "name": P.name, "n": P.n, "order": P.order, "values": P.n_pairs,
-                "losses": [term.loss.name for term in P.terms],
+                "losses": [term.loss.name for term in P.losses],
                 "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
             "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},

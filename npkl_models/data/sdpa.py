@@ -1,7 +1,7 @@
 """A problem as a file in SDPA's sparse format, which CSDP, SDPA, DSDP, SDPLR, LoRADS and others read.
 
 The file states the dual: minimise c'x with sum_k x_k F_k - F_0 positive semidefinite, block by block. The
-first numbers of x are the multipliers y of all values: terms, equalities, row norms and tr K, in this order.
+first numbers of x are the multipliers y of all values: losses, constraints and tr K, in this order.
 The multiplier of a linear loss is fixed and left out. The first block is S(y), and its dual matrix is K. For
 each conjugate b y + q y^2 / 2 with q > 0, x has one more number s, with the cost s. The file then also has
 the block [[1, a y], [a y, s]] with a^2 = q / 2. One diagonal block holds the bounds on the multipliers.
@@ -26,7 +26,8 @@ from npkl_models.files.atomic import written
 from npkl_models.files.gate import gate, text_of
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model import storage
-from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
+from npkl_models.model.box import Box
+from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement, kind
 from npkl_models.model.terms import Multipliers
@@ -95,14 +96,7 @@ class SDPAFile:
             return self.face.unfold(replace(self, face=None).multipliers(self.face.problem, x))
         every = self.fixed.copy()
         every[self.moving] = x[: int(np.sum(self.moving))]
-        sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
-        parts = np.split(every, np.cumsum(sizes))
-        m = len(problem.terms)
-        terms = tuple(
-            t.loss.project(part, t.target, t.weight) for t, part in zip(problem.terms, parts, strict=False)
-        )
-        rows = np.maximum(parts[-1], 0.0) if problem.regularizer.row_multipliers else None
-        return Multipliers(terms, tuple(parts[m : len(sizes)]), rows)
+        return projected(problem, problem.split_multipliers(np.split(every, np.cumsum(problem.sizes)[:-1])))
 
 
 def to_sdpa(problem: Statement, path: str | Path) -> Path:
@@ -237,9 +231,9 @@ def as_sdpa(problem: Statement) -> SDPAFile:
 
 def _as_stated(problem: Statement) -> SDPAFile:
     R = problem.regularizer
-    if R.kind not in ("none", "row norm") and (R.spectral is None or R.spectral.p != 1):
-        raise UnsupportedError(f"SDPA's format takes row norms and tr K of the regularisers, got {R.label}")
-    reason = quadratic_conjugates(problem)
+    if R.kind != "none" and (R.spectral is None or R.spectral.p != 1):
+        raise UnsupportedError(f"SDPA's format takes tr K of the regularisers, got {R.label}")
+    reason = quadratic_conjugates(problem.losses)
     if reason is not None:
         raise UnsupportedError(f"SDPA's format {reason}")
     incidences, boxes = parts_of(problem)

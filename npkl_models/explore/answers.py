@@ -88,7 +88,7 @@ class Answer:
     def network(self, labels: Index | None, ax: Any) -> Any:
         """Draw the sensors and the anchors in the frame of the anchors, with the measured distances."""
         made = self.made
-        i, j = made.problem.terms[0].functional.indices
+        i, j = made.problem.losses[0].functional.indices
         names = [""] * made.problem.n if made.names is None else made.names
         anchors = None if made.anchors is None else made.anchors.points
         return plots.network(self.located, (i, j), names=names, anchors=anchors, labels=labels, ax=ax)

@@ -38,7 +38,7 @@ class Point:
     fenchel : tuple of float
         For each loss term, the sum of f(z) + f*(y) - yz, which is zero at an optimum and never negative.
     complementarity : float
-        tr(SK), plus R(K) + R*(-S) for a regulariser, plus the gap of the multipliers of row norms.
+        tr(SK), plus R(K) + R*(-S) for a regulariser, plus nu (b - z) for bounds on one side.
     min_eigenvalue : float
         Smallest eigenvalue of the slack S, restricted to the basis if there is one.
     """
@@ -62,23 +62,24 @@ class Point:
         y = problem.as_multipliers(y)
         S, zs, R = problem.slack(y), problem.values(V), problem.regularizer
         spectrum = _spectrum(problem, S)
-        losses = [term.value(z) for term, z in zip(problem.terms, zs, strict=True)]
-        paid = [term.conjugate(own) for term, own in zip(problem.terms, y.terms, strict=True)]
-        products = [float(np.sum(own * z)) for own, z in zip(y.terms, zs, strict=True)]
-        fixed = [float(np.sum(e.value * nu)) for e, nu in zip(problem.equalities, y.equalities, strict=True)]
+        losses = [term.value(z) for term, z in zip(problem.losses, zs, strict=True)]
+        paid = [term.conjugate(own) for term, own in zip(problem.losses, y.losses, strict=True)]
+        products = [float(np.sum(own * z)) for own, z in zip(y.losses, zs, strict=True)]
+        hard = tuple(zip(problem.constraints, y.constraints, strict=True))
+        fixed = [float(np.sum(part.value * nu)) for part, nu in hard]
         linear = float(np.sum(V * (problem.cost @ V)))
         penalty = 0.0 if R.vacuous or R.bounds else R.value(gram_eigenvalues(V))
         tiny = ROUNDED * (1.0 + float(np.abs(spectrum).max(initial=0.0)))
-        support = R.support(np.where(np.abs(spectrum) <= tiny, 0.0, -spectrum), problem.n)
-        rows = 0.0 if y.rows is None else R.trace_bound(1) * float(np.sum(y.rows))
+        support = R.support(np.where(np.abs(spectrum) <= tiny, 0.0, -spectrum))
         summed = [linear] if problem.cost.nnz else []
         summed += losses + ([penalty] if not R.vacuous and not R.constrains else [])
         touching = float(np.sum(V * (S @ V))) + (penalty + support if np.isfinite(support) else 0.0)
-        if y.rows is not None:
-            touching += rows - float(np.sum(y.rows * np.einsum("ir,ir->i", V, V)))
+        for part, nu in hard:
+            if not part.equal:
+                touching += float(nu @ (part.value - part.functional.value_of_factor(V)))
         return cls(
-            tuple(summed), _told(problem, paid, fixed, support + rows), linear + sum(losses) + penalty,
-            -sum(paid) - sum(fixed) - support - rows, problem.violation(V),
+            tuple(summed), _told(problem, paid, fixed, support), linear + sum(losses) + penalty,
+            -sum(paid) - sum(fixed) - support, problem.violation(V),
             tuple(f + c - p for f, c, p in zip(losses, paid, products, strict=True)),
             touching, float(spectrum[0]) if spectrum.size else 0.0,
         )  # fmt: skip
@@ -129,7 +130,7 @@ def _told(
 ) -> tuple[float, ...]:
     """The numbers of the summands of the dual, in the order of their formulas."""
     names = [name for name, _ in dual_summands(problem)]
-    known = {f"conjugates of the {t.name}": -one for t, one in zip(problem.terms, paid, strict=True)}
-    known |= {f"values of the {e.name}": -one for e, one in zip(problem.equalities, fixed, strict=True)}
+    known = {f"conjugates of the {t.name}": -one for t, one in zip(problem.losses, paid, strict=True)}
+    known |= {f"values of the {e.name}": -one for e, one in zip(problem.constraints, fixed, strict=True)}
     known["support of the regulariser"] = -support
     return tuple(known[name] for name in names)

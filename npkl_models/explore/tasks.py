@@ -52,7 +52,7 @@ class Tasks:
         """Solve along gamma; send the solutions, and the bounds between their weights."""
         form, made = self.form, self.made_of(self.form)
         low, high, count = span
-        if not made.problem.terms:
+        if not made.problem.losses:
             raise ProblemError(f"{made.problem.name} has no losses whose weight could be changed")
 
         def watch(row: Iterate) -> bool:

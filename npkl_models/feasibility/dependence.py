@@ -14,6 +14,7 @@ import numpy as np
 
 from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Constraint
 
 MOST = 120  # most equalities for elimination
 WIDE = 60  # most points with an equality on 1'K1, which has a coefficient for each two points
@@ -30,15 +31,16 @@ def linearly_contradictory(problem: Statement) -> bool:
 
 def _eliminated(problem: Statement) -> list[tuple[Row, Fraction]]:
     """The rest of each equality after elimination of the earlier ones; empty if there are too many."""
-    m = sum(part.functional.size for part in problem.equalities)
-    total = any(isinstance(part.functional, TotalSum) for part in problem.equalities)
+    parts = [part for part in problem.constraints if part.equal]
+    m = sum(part.functional.size for part in parts)
+    total = any(isinstance(part.functional, TotalSum) for part in parts)
     if m > MOST or (total and problem.n > WIDE):
         return []
-    if m * sum(part.functional.incidence.owner.size for part in problem.equalities) > WORK:
+    if m * sum(part.functional.incidence.owner.size for part in parts) > WORK:
         return []
     pivots: dict[tuple[int, int], tuple[Row, Fraction]] = {}
     out: list[tuple[Row, Fraction]] = []
-    for row, value in _rows(problem):
+    for row, value in _rows(problem, parts):
         for place, (pivot, known) in pivots.items():
             share = row.get(place)
             if share:
@@ -62,10 +64,10 @@ def _subtract(row: Row, pivot: Row, share: Fraction) -> None:
             row.pop(at, None)
 
 
-def _rows(problem: Statement) -> list[tuple[Row, Fraction]]:
+def _rows(problem: Statement, parts: list[Constraint]) -> list[tuple[Row, Fraction]]:
     """For each equality its coefficients of K_ij, i <= j (of U_ab over a small basis), and its value."""
     out: list[tuple[Row, Fraction]] = []
-    for part in problem.equalities:
+    for part in parts:
         t = part.functional.triplets()
         rows: list[Row] = [{} for _ in range(part.functional.size)]
         entries = zip(

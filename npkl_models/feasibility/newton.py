@@ -1,7 +1,7 @@
-"""Newton steps on a factor towards equalities; each step is the shortest that meets them to first order.
+"""Newton steps on a factor towards constraints; each step is the shortest that meets them to first order.
 
-If equalities nearly depend on each other, a step may go too far. So the iterate with the smallest residual is
-kept.
+A bound on one side takes part once a point has missed it. If constraints nearly depend on each other, a step
+may go too far. So the iterate with the smallest residual is kept.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from npkl_models.feasibility.equality_map import MOST, EqualityMap
-from npkl_models.linalg import UNIT, Array, Index, gram_eigenvalues, raised_cholesky
+from npkl_models.feasibility.constraint_map import MOST, ConstraintMap
+from npkl_models.linalg import UNIT, Array, Mask, gram_eigenvalues, raised_cholesky
 from npkl_models.model.statement import Statement
 
 STEPS = 12  # Newton steps
@@ -26,8 +26,8 @@ SLACK = 1e-12  # margin by which an inequality is met
 
 
 @dataclass(frozen=True)
-class _Constraint:
-    """The residual of a constraint, the derivative at V along D, and the adjoint of the derivative."""
+class _Rows:
+    """Residuals, their derivatives at V along D, and the adjoint of the derivative."""
 
     residual: Array
     along: Callable[[Array], Array]
@@ -36,32 +36,47 @@ class _Constraint:
 
 def newton(problem: Statement, V: Array) -> Array:
     """The factor (n x r) with the smallest residual among some Newton iterates that start at V."""
-    equal = EqualityMap(problem)
-    W, best, least, turns = problem.drop(V), V, np.inf, 0
-    held: set[int] = set()
+    active = [np.full(part.functional.size, part.equal) for part in problem.constraints]
+    W, best, least, turns, held = problem.drop(V), V, np.inf, 0, False
+    met: ConstraintMap | None = None
     for _ in range(STEPS):
         V = problem.lift(W)
         if not np.isfinite(V).all():
             break
-        others = _inequalities(problem, V, W, held)
-        constraints = [_equalities(equal, V), *others]
-        size = sum(float(np.sum(c.residual**2)) for c in constraints)
+        missed = [part.excess(part.functional.value_of_factor(V)) for part in problem.constraints]
+        more = [own | (miss != 0) for own, miss in zip(active, missed, strict=True)]
+        if met is None or any((a != b).any() for a, b in zip(active, more, strict=True)):
+            active, met = more, _taking_part(problem, more)
+        held, others = _of_regularizer(problem, W, held)
+        every = ([_constraints(met, V)] if met.size else []) + others
+        size = sum(float(np.sum(c.residual**2)) for c in every)
         if not np.isfinite(size):
             break
         turns += size > TURNING**2 * least
         if size < least:
             best, least = V, size
-        count = sum(c.residual.size for c in constraints)
+        count = sum(c.residual.size for c in every)
         if size <= count * ROUNDING**2 or turns > 2:
             break
-        step = None if others else _direct_step(equal, V)
-        W = W + (_step(problem, W, constraints) if step is None else step)
+        step = None if others or not met.size else _direct_step(met, V)
+        W = W + (_step(problem, W, every) if step is None else step)
     return best
 
 
-def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
+def _taking_part(problem: Statement, active: list[Mask]) -> ConstraintMap:
+    """The active constraints; a bound on one side is met with a margin."""
+    parts = []
+    for part, mask in zip(problem.constraints, active, strict=True):
+        if mask.any():
+            own = part if mask.all() else part.kept(mask)
+            inwards = 0.0 if part.equal else SLACK if np.isfinite(part.lower).all() else -SLACK
+            parts.append(own.moved(own.value + inwards * np.abs(own.value)) if inwards else own)
+    return ConstraintMap(problem, tuple(parts))
+
+
+def _direct_step(met: ConstraintMap, V: Array) -> Array | None:
     """The shortest step by a factorisation of JJ'; None if JJ' is too large or too near singular."""
-    found = equal.normal(V) if equal.size <= MOST else None
+    found = met.normal(V) if met.size <= MOST else None
     if found is None:
         return None
     G, back = found
@@ -70,13 +85,13 @@ def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
     try:
         factor = raised_cholesky(G / scale / scale[:, None], SINGULAR)
-        step = back(scipy.linalg.cho_solve(factor, -equal.residual(V) / scale) / scale)
+        step = back(scipy.linalg.cho_solve(factor, -met.residual(V) / scale) / scale)
     except (np.linalg.LinAlgError, ValueError):  # not finite
         return None
     return step if np.isfinite(step).all() else None
 
 
-def _step(problem: Statement, W: Array, constraints: list[_Constraint]) -> Array:
+def _step(problem: Statement, W: Array, constraints: list[_Rows]) -> Array:
     """The shortest change of W that meets all constraints to first order."""
     right = np.concatenate([c.residual for c in constraints])
     cuts = np.cumsum([c.residual.size for c in constraints])[:-1]
@@ -94,49 +109,21 @@ def _step(problem: Statement, W: Array, constraints: list[_Constraint]) -> Array
     return step.reshape(W.shape)
 
 
-def _equalities(equal: EqualityMap, V: Array) -> _Constraint:
-    """The equalities, scaled such that a residual is relative to the data in it."""
-    wanted = equal.wanted
-    scale = 1 / np.maximum(np.where(wanted != 0, np.abs(wanted), equal.sizes(V)), 1e-300)
-    return _Constraint(
-        -scale * equal.residual(V),
-        lambda D: scale * equal.along(V, D),
-        lambda y: equal.back(scale * y, V),
+def _constraints(met: ConstraintMap, V: Array) -> _Rows:
+    """The constraints, scaled such that a residual is relative to the data in it."""
+    wanted = met.wanted
+    scale = 1 / np.maximum(np.where(wanted != 0, np.abs(wanted), met.sizes(V)), 1e-300)
+    return _Rows(
+        -scale * met.residual(V), lambda D: scale * met.along(V, D), lambda y: met.back(scale * y, V)
     )
 
 
-def _rows_within(V: Array, rows: Index, top: float) -> _Constraint:
-    """The constraint that these rows have the squared length ``top``."""
-
-    def back(y: Array) -> Array:
-        out = np.zeros_like(V)
-        out[rows] = 2 / top * y[:, None] * V[rows]
-        return out
-
-    lengths = np.einsum("ir,ir->i", V[rows], V[rows])
-    return _Constraint(1 - lengths / top, lambda D: 2 / top * np.einsum("ir,ir->i", V[rows], D[rows]), back)
-
-
-def _inequalities(problem: Statement, V: Array, W: Array, held: set[int]) -> list[_Constraint]:
-    """Constraints of the regulariser that are violated now or were before; ``held`` remembers them."""
-    R = problem.regularizer
-    if R.row_multipliers:
-        top = R.trace_bound(1)
-        held.update(np.flatnonzero(np.einsum("ir,ir->i", V, V) > top).tolist())
-        if not held:
-            return []
-        rows = np.array(sorted(held), dtype=np.intp)
-        return [_rows_within(V, rows, top * (1 - SLACK))]
-    slope = R.violation_gradient(W)
-    if slope is None:
-        return []
-    excess = R.violation(gram_eigenvalues(W), np.zeros(0))
-    if not (excess > 0 or held):
-        return []
-    held.add(0)
+def _of_regularizer(problem: Statement, W: Array, held: bool) -> tuple[bool, list[_Rows]]:
+    """The bound of the regulariser if it is missed now or was before (``held``)."""
+    slope = problem.regularizer.violation_gradient(W)
+    excess = 0.0 if slope is None else problem.regularizer.violation(gram_eigenvalues(W))
+    if slope is None or not (excess > 0 or held):
+        return held, []
     G = problem.lift(slope)
-    return [
-        _Constraint(
-            np.array([-excess - SLACK]), lambda D: np.array([float(np.sum(G * D))]), lambda y: y[0] * G
-        )
-    ]
+    row = _Rows(np.array([-excess - SLACK]), lambda D: np.array([float(np.sum(G * D))]), lambda y: y[0] * G)
+    return True, [row]

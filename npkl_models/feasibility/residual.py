@@ -1,4 +1,4 @@
-"""Residuals of the equalities, and factors that make these residuals small."""
+"""Residuals of the constraints, and factors that make these residuals small."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from npkl_models.feasibility.equality_map import EqualityMap, largest
+from npkl_models.feasibility.constraint_map import ConstraintMap, largest
 from npkl_models.linalg import Array, gram_eigenvalues
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum, Trace
 from npkl_models.model.statement import Statement
@@ -20,7 +20,7 @@ def nearest(problem: Statement, W: Array) -> Array:
     """A factor of the unknown (s x r) with a stationary sum of squared residuals; the search begins at W."""
     from scipy.optimize import minimize
 
-    function = partial(_residual, EqualityMap(problem), row_bound(problem), W.shape)
+    function = partial(_residual, ConstraintMap.of(problem), W.shape)
     options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
     found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
     out: Array = found.x.reshape(W.shape)
@@ -28,50 +28,44 @@ def nearest(problem: Statement, W: Array) -> Array:
 
 
 def random_factor(problem: Statement, rank: int) -> Array:
-    """A random factor whose rows have about the length that the equalities ask for."""
-    typical = np.sqrt(largest(EqualityMap(problem).wanted))
+    """A random factor whose rows have about the length that the constraints ask for."""
+    typical = np.sqrt(largest(ConstraintMap.of(problem).wanted))
     rng = np.random.default_rng(0)
     out: Array = rng.standard_normal((problem.order, rank)) * typical / np.sqrt(rank)
     return out
 
 
-def row_bound(problem: Statement) -> float:
-    """The bound on K_ii by the regulariser; inf without a bound on row norms."""
-    return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
-
-
 def contradictory(problem: Statement) -> bool:
-    """Whether two equalities with the same indices ask for different values."""
-    known: dict[tuple[object, ...], float] = {}
-    for part in problem.equalities:
+    """Whether the bounds on values with the same indices leave no value."""
+    known: dict[tuple[object, ...], tuple[float, float]] = {}
+    for part in problem.constraints:
         f = part.functional
         if type(f) not in NAMED:
             continue
         symmetric = isinstance(f, (Entries, SquaredDistances))
         ends = np.sort(np.stack(f.indices), axis=0) if symmetric else np.array(f.indices)
         columns = ends.T.tolist() if len(f.indices) else [[]]
-        for indices, value in zip(columns, part.value.tolist(), strict=True):
-            if known.setdefault((f.kind, *indices), value) != value:
+        for indices, low, high in zip(columns, part.lower.tolist(), part.upper.tolist(), strict=True):
+            key = (f.kind, *indices)
+            least, most = known.get(key, (-np.inf, np.inf))
+            known[key] = max(least, low), min(most, high)
+            if known[key][0] > known[key][1]:
                 return True
     return False
 
 
-def _residual(equal: EqualityMap, top: float, shape: tuple[int, ...], x: Array) -> tuple[float, Array]:
+def _residual(every: ConstraintMap, shape: tuple[int, ...], x: Array) -> tuple[float, Array]:
     """Half the sum of squared residuals at V V', those of the regulariser included, and its gradient in W."""
-    problem = equal.problem
+    problem = every.problem
     V = problem.lift(x.reshape(shape))
-    miss = equal.residual(V) / equal.scales
-    total, gradient = 0.5 * float(np.sum(miss**2)), equal.back(miss / equal.scales, V)
-    if np.isfinite(top):
-        over = np.maximum(np.einsum("ir,ir->i", V, V) - top, 0.0) / top
-        total += 0.5 * float(np.sum(over**2))
-        gradient += 2 * (over / top)[:, None] * V
+    miss = every.excess(V) / every.scales
+    total, gradient = 0.5 * float(np.sum(miss**2)), every.back(miss / every.scales, V)
     R = problem.regularizer
     if not np.isfinite(V).all():
         return np.inf, np.zeros(x.size)
     slope = R.violation_gradient(problem.drop(V))
     if slope is not None:
-        excess = R.violation(gram_eigenvalues(V), np.zeros(0))
+        excess = R.violation(gram_eigenvalues(V))
         total += 0.5 * excess * excess
         if excess > 0:
             gradient += excess * problem.lift(slope)

@@ -86,7 +86,7 @@ def kernel_completion(
             raise ProblemError(f"basis and entries must be over the same points, got {basis.n} and {n}")
     regularizer = NoRegularizer() if penalty is None else TracePower(1, penalty=penalty)
     term = LossTerm(Entries(n, (i, j)), "square", value, np.where(i == j, 1.0, 2.0) * weight, "entries")
-    return Problem(sp.csr_array((n, n)), term, (), regularizer, basis, "kernel_completion")
+    return Problem(sp.csr_array((n, n)), term, regularizer, basis, "kernel_completion")
 
 
 def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:

@@ -14,7 +14,7 @@ from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import DistanceCombinations, SquaredDistances, Trace
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.neighbors import distances_of, nearest_neighbors
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import Constraint, LossTerm
 from npkl_models.problem import Problem
 
 
@@ -85,9 +85,9 @@ def conformal_eigenmaps(
     pairs, place, squared = _triangles(X, n_neighbors, metric)
     term = LossTerm(_misfits(found.n, pairs, place, squared), "square", 0.0, name="angles")
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
-    whole = Equality(Trace(found.n), 1.0, "trace")
+    whole = Constraint(Trace(found.n), equal=1.0, name="trace")
     cost = sp.csr_array((found.n, found.n))
-    return Problem(cost, term, whole, basis=basis, name=found.named("conformal_eigenmaps"))
+    return Problem(cost, (term, whole), basis=basis, name=found.named("conformal_eigenmaps"))
 
 
 def scales(X: Any, V: Array, n_neighbors: int = 5, metric: str = "euclidean") -> Array:

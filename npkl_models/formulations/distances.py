@@ -23,7 +23,7 @@ from npkl_models.linalg.owned import real_number
 from npkl_models.model.basis import Basis, centred_wavelets
 from npkl_models.model.distances import SquaredDistances
 from npkl_models.model.pairs import components
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 KINDS = ("square", "absolute", "huber")
@@ -121,9 +121,9 @@ def distances(
     cost = sp.csr_array((np.full(free.size, lam), (free, free)), shape=(n, n))
     if not lam:
         cost = sp.csr_array((n, n))
-    basis, fixed = _centred(i, j, n) if known is None else known.basis(n), ()
-    held: tuple[Equality, ...] = fixed if known is None else (known.held(n),)
-    return Problem(cost, tuple(terms), held, basis=basis, name="distances")
+    basis = _centred(i, j, n) if known is None else known.basis(n)
+    held = () if known is None else (known.held(n),)
+    return Problem(cost, (*terms, *held), basis=basis, name="distances")
 
 
 def between(known: Anchors | None, n: int, i: Index, j: Index) -> Mask:

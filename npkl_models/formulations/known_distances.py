@@ -18,7 +18,7 @@ from npkl_models.linalg import UNIT, Array, Index
 from npkl_models.linalg.owned import finite, real_array, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
-from npkl_models.model.terms import Equality
+from npkl_models.model.terms import Constraint
 
 FLAT = 1e-5  # anchors lie in fewer dimensions if a singular value is below this share of the largest
 
@@ -57,13 +57,13 @@ class Anchors:
         entries = np.concatenate([U.ravel(), np.ones(free.size)])
         return Basis(sp.csr_array((entries, (rows, columns)), shape=(n, d + free.size)))
 
-    def held(self, n: int) -> Equality:
+    def held(self, n: int) -> Constraint:
         """The inner products of d anchors that span all dimensions; over the basis they fix all others."""
         A = self.centred
         chosen = np.sort(qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]])
         a, b = (chosen[end] for end in np.triu_indices(A.shape[1]))
         inner = np.einsum("ed,ed->e", A[a], A[b])
-        return Equality(Entries(n, (self.points[a], self.points[b])), inner, "anchors")
+        return Constraint(Entries(n, (self.points[a], self.points[b])), equal=inner, name="anchors")
 
     def others(self, n: int) -> Index:
         """The numbers of all other points of n, the sensors."""

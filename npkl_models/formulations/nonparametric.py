@@ -8,7 +8,7 @@ from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBound, TracePower
+from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.problem import Problem
 
 
@@ -65,8 +65,8 @@ def npkl(
             "give row_norm=b, or use simple_npkl with bound= or penalty="
         )
     matching(L, pairs)
-    regularizer: Regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
-    return Problem(L, (pair_term(pairs, chosen, pairs.sign, weight),), (), regularizer, name="npkl")
+    regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
+    return Problem(L, (pair_term(pairs, chosen, pairs.sign, weight),), regularizer, name="npkl")
 
 
 def simple_npkl(
@@ -128,7 +128,6 @@ def simple_npkl(
     return Problem(
         L,
         (pair_term(pairs, chosen, pairs.sign, weight),),
-        (),
         TracePower(p, bound=bound, penalty=penalty),
         name="simple_npkl",
     )

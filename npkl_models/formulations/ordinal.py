@@ -111,7 +111,7 @@ def largest_penalty(problem: Problem) -> float:
     >>> bool(abs(zero.objective - 2) < 1e-5)
     True
     """
-    return _largest(problem.terms[0])
+    return _largest(problem.losses[0])
 
 
 def _largest(term: LossTerm) -> float:

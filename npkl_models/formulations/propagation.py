@@ -12,7 +12,7 @@ from npkl_models.linalg.owned import positive_number, real_number
 from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import Constraint, LossTerm
 from npkl_models.problem import Problem
 
 
@@ -124,11 +124,11 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
         points = np.unique(label, return_index=True)[1]  # one point of each group
         cannot = points[np.unique(np.sort(label[cannot], axis=1), axis=0)]
         must, basis = must[:0], shared_rows(label, count)
-    equalities = [Equality(Entries(n, (points, points)), 1.0, "diagonal")]
+    terms = [Constraint(Entries(n, (points, points)), equal=1.0, name="diagonal")]
     for links, value, name in ((must, 1.0, "must-link"), (cannot, 0.0, "cannot-link")):
         if len(links):
-            equalities.append(Equality(Entries(n, (links[:, 0], links[:, 1])), value, name))
-    return Problem(L, (), equalities, basis=basis, name="hard_pcp")
+            terms.append(Constraint(Entries(n, (links[:, 0], links[:, 1])), equal=value, name=name))
+    return Problem(L, terms, basis=basis, name="hard_pcp")
 
 
 def reg_pcp(basis: Basis, pairs: Pairs, *, cannot: float = 0.0) -> Problem:

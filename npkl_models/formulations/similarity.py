@@ -103,7 +103,7 @@ def psde(
         )
         if len(links)
     ]
-    return Problem(cost, terms, (), regularizer, basis, "psde")
+    return Problem(cost, terms, regularizer, basis, "psde")
 
 
 def _laplacian(n: int, links: Index, weight: Array) -> Matrix:

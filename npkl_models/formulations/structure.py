@@ -86,7 +86,7 @@ def spe(
     regularizer = TracePower(2, bound=n if bound is None else bound)
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
     basis = centred_wavelets(order) if centred else None
-    return Problem(-graph, term, (), regularizer, basis, "spe")
+    return Problem(-graph, term, regularizer, basis, "spe")
 
 
 def checked_graph(W: Any) -> Matrix:

@@ -15,7 +15,7 @@ from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
-from npkl_models.model.terms import Equality
+from npkl_models.model.terms import Constraint
 from npkl_models.presolve.cliques import flatten
 from npkl_models.presolve.faces import complement
 from npkl_models.problem import Problem
@@ -115,7 +115,7 @@ def with_distances(
     weight = positive_number(C, "C") / 2
     if regularizer.vacuous:
         return softly(cost, found, weight, name)
-    return Problem(cost, found.term(weight), (), regularizer, name=found.named(name))
+    return Problem(cost, found.term(weight), regularizer, name=found.named(name))
 
 
 def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
@@ -123,22 +123,23 @@ def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: 
     term = found.term(weight)
     if reduce:
         return Problem(cost, term, basis=found.centred, name=found.named(name))
-    return Problem(cost, term, Equality(TotalSum(found.n), 0.0, "centring"), name=found.named(name))
+    centring = Constraint(TotalSum(found.n), equal=0.0, name="centring")
+    return Problem(cost, (term, centring), name=found.named(name))
 
 
 def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True) -> Problem:
     """The problem of a linear cost and exact distances of neighbours, on the face or in the printed form."""
     n, pairs, squared = found.n, found.pairs, found.squared
-    kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
+    kept = Constraint(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), equal=squared, name="distances")
     name = found.named(name)
     if not reduce:
-        return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name=name)
+        return Problem(cost, (kept, Constraint(TotalSum(n), equal=0.0, name="centring")), name=name)
     flat = flatten(n, pairs, squared)
     if flat is None:
-        return Problem(cost, (), (kept,), basis=complement(n), name=name)
+        return Problem(cost, (kept,), basis=complement(n), name=name)
     i, j = pairs[flat.kept].T
-    stated = Equality(SquaredDistances(n, (i, j)), squared[flat.kept], "distances")
-    return Problem(cost, (), (stated,), basis=flat.basis, name=name)
+    stated = Constraint(SquaredDistances(n, (i, j)), equal=squared[flat.kept], name="distances")
+    return Problem(cost, (stated,), basis=flat.basis, name=name)
 
 
 def reg_mvu(

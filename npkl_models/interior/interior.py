@@ -223,7 +223,7 @@ def cost_of(problem: Statement) -> Cost:
     """The predicted cost: dense algebra of the order, and of the number of multipliers."""
     s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
-    long = 3.0 * sum(part.functional.size * part.functional.additions for part in problem.parts)
+    long = 3.0 * sum(part.functional.size * part.functional.additions for part in problem.terms)
     inner += (long if problem.basis is None else min(long, s**2)) ** 2  # numbers before they are summed
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
@@ -235,8 +235,7 @@ def iteration_seconds(problem: Statement) -> float:
 
 
 def _multipliers(problem: Statement) -> float:
-    m = float(sum(problem.sizes))
-    return m + (float(problem.n) if problem.regularizer.row_multipliers else 0.0)
+    return float(sum(problem.sizes))
 
 
 def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
@@ -252,10 +251,10 @@ def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
 
 TAKES = Takes(
     losses=("any",),
-    regularizers=("none", "row norm", "trace power"),
+    regularizers=("none", "trace power"),
     powers=Powers("tr K", lambda face: face.p == 1),
     basis="yes",
-    equalities=True,
+    constraints="yes",
     functionals=(
         "entries",
         "squared distances",
@@ -263,7 +262,7 @@ TAKES = Takes(
         "combinations of distances",
         "trace",
     ),
-    beyond=boxed_conjugates,
+    beyond=lambda problem: boxed_conjugates(problem.losses),
 )
 BACKEND = Backend(
     "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,
@@ -282,7 +281,7 @@ def factor_of(
 ) -> Array:
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
-    If a smaller rank has nearly the same objective, the factor has the smaller rank. A violated equality
+    If a smaller rank has nearly the same objective, the factor has the smaller rank. A violated constraint
     costs twice its multiplier times the violation. The products of the eigenvalues of K and S are mu, so K
     has large and small eigenvalues. Every jump between them is a rank that is tried. With a ``scaling`` T,
     the kernel is T K T'.
@@ -296,7 +295,7 @@ def factor_of(
     U, s, _ = np.linalg.svd(W if scaling is None else scaling @ W, full_matrices=False)
     V = problem.lift(U * s)
     ends = [r for r in range(1, rank) if s[r - 1] ** 2 > JUMP * s[r] ** 2]
-    if not problem.equalities:
+    if not problem.constraints:
         V = problem.regularizer.rescale(V) if problem.basis is None else V
     tried = [(_merit(problem, V[:, :r], y), r) for r in (*ends, rank)]
     tried = [pair for pair in tried if np.isfinite(pair[0])]
@@ -310,6 +309,6 @@ def factor_of(
 
 def _merit(problem: Statement, V: Array, y: Multipliers) -> float:
     total = problem.objective_of_factor(V)
-    for part, nu in zip(problem.equalities, y.equalities, strict=True):
-        total += 2 * float(np.abs(nu) @ np.abs(part.functional.value_of_factor(V) - part.value))
+    for part, nu in zip(problem.constraints, y.constraints, strict=True):
+        total += 2 * float(np.abs(nu) @ np.abs(part.excess(part.functional.value_of_factor(V))))
     return total

@@ -126,7 +126,7 @@ class Iterate:
         bend, slope = box.bend(self.y), box.slope(self.y)
         H.reshape(-1, order="F")[:: len(H) + 1] += bend + pull
         inverse = inverse_of(values, H, self.L_K, self.L)
-        refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
+        refinements = REFINEMENTS if values.problem.constraints and self.amiss <= MET else 0
         of_K, of_Z, base = values.of(self.K), values.of(Z), -slope
         if self.rho:
             base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))

@@ -33,9 +33,11 @@ NUMBERS = 3e7  # the largest number of entries of the edges' vectors
 
 def rescalable(values: Values) -> bool:
     """Whether all values are squared distances that are kept exactly, over a dense basis."""
-    parts = values.problem.parts
+    parts = values.problem.terms
     kinds = all(isinstance(part.functional, SquaredDistances) for part in parts)
-    exact = bool(parts) and not values.problem.terms
+    exact = (
+        bool(parts) and all(part.equal for part in values.problem.constraints) and not values.problem.losses
+    )
     small = float(values.size) * values.order <= NUMBERS
     return exact and kinds and values.Q is not None and not values.trace and small
 
@@ -46,7 +48,7 @@ def edge_vectors(values: Values) -> Values:
     The differences p_e are computed once, before any product.
     """
     problem, every = values.problem, np.arange(values.size, dtype=np.intp)
-    ends = [part.functional.indices for part in problem.equalities]
+    ends = [part.functional.indices for part in problem.constraints]
     i, j = (np.concatenate([pair[k] for pair in ends])[values.moving] for k in (0, 1))
     entries = Incidence(every, every, every, np.ones(values.size), values.size, values.size)
     vectors = problem.Q[i] - problem.Q[j]

@@ -7,7 +7,7 @@ from scipy.linalg import lapack
 
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound
-from npkl_models.model.conjugates import Box
+from npkl_models.model.box import Box
 
 SHORTER = 12  # number of steps tried for a feasible start, each a quarter of the last
 SINGULAR = 1e-6  # a slack with a smaller pivot, relative to the size of C, is no start

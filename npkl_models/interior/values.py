@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from npkl_models.interior.pattern import Pattern
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
-from npkl_models.model.conjugates import Box, parts_of
+from npkl_models.model.box import Box
+from npkl_models.model.conjugates import parts_of
 from npkl_models.model.functional import svec_rows
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
@@ -154,7 +155,7 @@ class Values:
         """The sum of the losses of values whose multiplier is not fixed."""
         every, at, total = np.zeros(self.moving.size), 0, 0.0
         every[self.moving] = z[:-1] if self.trace else z
-        for term in self.problem.terms:
+        for term in self.problem.losses:
             part = slice(at, at + term.functional.size)
             of_each = term.weight * term.loss.value(every[part], term.target)
             total += float(of_each[self.moving[part]].sum())
@@ -165,8 +166,7 @@ class Values:
         """The multipliers of the problem, from those that are not fixed."""
         problem, every = self.problem, self.fixed.copy()
         every[self.moving] = y[:-1] if self.trace else y
-        *parts, rest = np.split(every, np.cumsum(problem.sizes))
-        return problem.split_multipliers(parts, rest if problem.regularizer.row_multipliers else None)
+        return problem.split_multipliers(np.split(every, np.cumsum(problem.sizes)[:-1]))
 
 
 def values_of(problem: Statement) -> Values:
@@ -199,9 +199,9 @@ def values_of(problem: Statement) -> Values:
 
 
 def _edges(problem: Statement, moving: Mask, points: Index) -> tuple[Index, Index] | None:
-    functionals = [part.functional for part in problem.parts]
+    functionals = [part.functional for part in problem.terms]
     every = all(isinstance(functional, SquaredDistances) for functional in functionals)
-    if problem.regularizer.row_multipliers or not every:
+    if not every:
         return None
     i, j = (np.concatenate([functional.indices[k] for functional in functionals])[moving] for k in (0, 1))
     return np.searchsorted(points, i), np.searchsorted(points, j)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -32,17 +32,17 @@ class Comparisons(Structure):
 
 def compares(problem: Statement) -> bool:
     """Whether a loss of the problem has the values D_ij - D_ik."""
-    return any(isinstance(term.functional, DistanceDifferences) for term in problem.terms)
+    return any(isinstance(term.functional, DistanceDifferences) for term in problem.losses)
 
 
 def comparisons(problem: Statement) -> Comparisons:
     """The comparisons of a problem whose values are all of the form D_ij - D_ik."""
     blocks, at = [], 0
-    for k, term in enumerate(problem.terms):
+    for k, term in enumerate(problem.losses):
         size = term.functional.size
         blocks.append(Block(term.loss, k, at, at + size, np.arange(size)))
         at += size
-    parts = [(*term.functional.indices, term.target, term.weight) for term in problem.terms]
+    parts = [(*term.functional.indices, term.target, term.weight) for term in problem.losses]
     i, j, far, target, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     none = np.zeros(problem.n)
     return Comparisons(problem.n, i, j, target, weight, tuple(blocks), none, none.copy(), None, far)
@@ -50,13 +50,13 @@ def comparisons(problem: Statement) -> Comparisons:
 
 def refused(problem: Statement) -> str | None:
     """The reason why sweeps cannot take a problem with comparisons; None if they can."""
-    if not all(isinstance(term.functional, DistanceDifferences) for term in problem.terms):
+    if not all(isinstance(term.functional, DistanceDifferences) for term in problem.losses):
         return "takes differences of distances only without other values"
-    if problem.basis is not None or problem.regularizer.row_multipliers:
+    if problem.basis is not None or problem.constraints:
         return "takes differences of distances only without a basis and without row norms"
     if (reason := without_ramps(problem)) is not None:
         return f"{reason}, on differences of distances"
-    for term in problem.terms:
+    for term in problem.losses:
         i, j, k = term.functional.indices
         if bool(np.any((i == j) | (i == k) | (j == k))):
             return "needs comparisons of three different points"
@@ -67,5 +67,5 @@ def refused(problem: Statement) -> str | None:
 
 def on_ramps(problem: Statement) -> bool:
     """Whether each loss is logistic, or has a slope that is linear between two ends."""
-    rest = tuple(term for term in problem.terms if term.loss.name != "logistic")
-    return not rest or quadratic_conjugates(replace(problem, terms=rest)) is None
+    rest = tuple(term for term in problem.losses if term.loss.name != "logistic")
+    return quadratic_conjugates(rest) is None

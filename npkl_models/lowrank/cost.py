@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.feasibility.equality_map import MOST
+from npkl_models.feasibility.constraint_map import MOST
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.factor.restored import FILLED
 from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
-from npkl_models.model.facts import fact
+from npkl_models.model.facts import constrained, fact
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
@@ -60,7 +60,7 @@ def factor_cost(
         Seconds of an iteration for each row of V.
     """
     rank, entries = auto_rank(problem), product_entries(problem)
-    held = sum(part.functional.size for part in problem.equalities)
+    held = sum(part.functional.size for part in problem.constraints)
     seconds = iterations * iteration_seconds(problem, rank, products, row)
     seconds *= _growth(problem, kinked)
     power = problem.regularizer.spectral
@@ -83,19 +83,18 @@ def factor_cost(
 
 def _growth(problem: Statement, kinked: float) -> float:
     """The factor for kinks and constraints, and for the values that make them slow."""
-    smooth = all(term.loss.smooth for term in problem.terms)
-    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.terms)
-    free = problem.regularizer.vacuous or problem.regularizer.row_multipliers
-    if smooth and not problem.equalities and free:
-        return COMPARED_DESCENTS if compares and problem.regularizer.vacuous else 1.0
+    smooth = all(term.loss.smooth for term in problem.losses)
+    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.losses)
+    if smooth and problem.regularizer.vacuous and not constrained(problem):
+        return COMPARED_DESCENTS if compares and not problem.constraints else 1.0
     return _kinks(problem) * kinked * (COMPARED_KINKS if compares else 1.0)
 
 
 def _kinks(problem: Statement) -> float:
     """The factor for kinks in losses of distances: without anchors, columns are added one by one."""
-    if all(term.loss.smooth for term in problem.terms) or not restorable(problem):
+    if all(term.loss.smooth for term in problem.losses) or not restorable(problem):
         return 1.0
-    free = 1.0 if problem.equalities else max(problem.n / KINKS_FROM, 1.0)
+    free = 1.0 if problem.constraints else max(problem.n / KINKS_FROM, 1.0)
     return float(RESTORED_KINKS * free**KINKS_POWER)
 
 
@@ -115,7 +114,7 @@ def apart_cost(problem: Statement, row: float) -> Cost:
     """The cost of sweeps over rows of squared distances; stiff distances add the cost of Newton steps."""
     newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
     seconds = sweeps * apart_seconds(problem.n, row)
-    seconds *= 1.0 if all(term.loss.quadratic for term in problem.terms) else APART_PIECES
+    seconds *= 1.0 if all(term.loss.quadratic for term in problem.losses) else APART_PIECES
     if (stiffness(problem) or 0.0) > APART_STIFF:
         seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
     return Cost(seconds, newton.bytes, anytime=True)
@@ -125,7 +124,7 @@ def compared_cost(problem: Statement) -> Cost:
     """The cost of compiled sweeps over rows of comparisons of distances, with the looks."""
     base = factor_cost(problem, COMPARED_SWEEPS)
     places = 3.0 * sum(problem.sizes) * auto_rank(problem)
-    kinked = 1.0 if all(term.loss.smooth for term in problem.terms) else COMPARED_PIECES
+    kinked = 1.0 if all(term.loss.smooth for term in problem.losses) else COMPARED_PIECES
     return Cost(COMPARED_SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
 
 
@@ -145,12 +144,12 @@ def stiffness(problem: Statement) -> float | None:
 
     The stiffer the distances are, the shorter are the steps of a factor, whatever the preconditioner.
     """
-    parts = problem.parts
-    if problem.basis is None or 2 * problem.order < problem.n or problem.equalities:
+    parts = problem.terms
+    if problem.basis is None or 2 * problem.order < problem.n or problem.constraints:
         return None
     if not all(isinstance(part.functional, SquaredDistances) for part in parts):
         return None
-    stiff = [float(np.mean(4 * t.loss.curvature * t.weight * np.abs(t.target))) for t in problem.terms]
+    stiff = [float(np.mean(4 * t.loss.curvature * t.weight * np.abs(t.target))) for t in problem.losses]
     return max(stiff) / (norm_bound(problem.cost) or 1.0)
 
 
@@ -164,7 +163,7 @@ def condition(problem: Statement) -> float:
     """
     C, x = problem.cost, np.ones(problem.n)
     own = C.diagonal()
-    if problem.basis is not None or not problem.terms or not (own > 0).all():
+    if problem.basis is not None or not problem.losses or not (own > 0).all():
         return USUAL_CONDITION
     for _ in range(SMOOTHING):
         step = np.abs(x - (C @ x) / own)
@@ -174,5 +173,5 @@ def condition(problem: Statement) -> float:
         x = step / largest
     floor = max(float(x @ (C @ x)) / float(x @ x), 0.0) + problem.regularizer.shift
     floor += float(np.min(diagonal_weight(problem)))
-    weight = max(float(np.max(term.weight)) for term in problem.terms)
+    weight = max(float(np.max(term.weight)) for term in problem.losses)
     return weight / max(floor, 1e-12 * weight)

@@ -17,7 +17,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.lowrank.structure import Block, Structure
-from npkl_models.model.conjugates import Box
+from npkl_models.model.box import Box
 from npkl_models.model.losses import Loss
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -231,8 +231,8 @@ class EdgeModel:
         """The dual point of the whole problem at V, whose pairs have the multipliers ``own``."""
         y = problem.derivatives(V)
         for block in self.pairs.blocks:
-            y.terms[block.term][block.source] = own[block.part]
-        return Multipliers(y.terms, y.equalities, rows)
+            y.losses[block.term][block.source] = own[block.part]
+        return Multipliers(y.losses, y.constraints if rows is None else (rows,))
 
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
         f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])

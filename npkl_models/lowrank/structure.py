@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -94,7 +94,7 @@ def structure(problem: Statement) -> Structure:
     parts: list[tuple[Index, Index, Array, Array]] = []
     apart: list[Mask] = []
     at = 0
-    for k, term in enumerate(problem.terms):
+    for k, term in enumerate(problem.losses):
         i, j = term.functional.indices
         own, off = np.flatnonzero(i == j), np.flatnonzero(i != j)
         if isinstance(term.functional, Entries):
@@ -116,22 +116,22 @@ def structure(problem: Statement) -> Structure:
 
 def unbounded_rows(problem: Statement) -> str | None:
     """The reason why a row problem has no minimum, or no step that surely descends; None if there is none."""
-    distances = [term for term in problem.terms if isinstance(term.functional, SquaredDistances)]
+    distances = [term for term in problem.losses if isinstance(term.functional, SquaredDistances)]
     if distances or problem.basis is not None:
         return _of_distances(problem)
     pairs = structure(problem)
     curved = problem.cost.diagonal() + pairs.linear > 0
-    if problem.regularizer.row_multipliers or bool(np.all(curved | (pairs.quadratic > 0))):
+    if problem.constraints or bool(np.all(curved | (pairs.quadratic > 0))):
         return None
     return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"
 
 
 def _of_distances(problem: Statement) -> str | None:
     """The same reason for a problem with squared distances, or over all centred kernels."""
-    every = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
-    if problem.basis is not None and not (problem.terms and every):
+    every = all(isinstance(term.functional, SquaredDistances) for term in problem.losses)
+    if problem.basis is not None and not (problem.losses and every):
         return "needs squared distances alone in a basis, since entries change with the centre of the rows"
-    if problem.regularizer.row_multipliers:
+    if problem.constraints:
         return "takes squared distances only without row norms"
     if (reason := without_ramps(problem)) is not None:
         return f"{reason}, on squared distances"
@@ -154,8 +154,8 @@ def _of_distances(problem: Statement) -> str | None:
 
 def without_ramps(problem: Statement) -> str | None:
     """The reason why no quadratic lies above a loss; None if each loss is smooth or has linear slopes."""
-    rest = tuple(t for t in problem.terms if not (t.loss.smooth and np.isfinite(t.loss.curvature)))
-    return quadratic_conjugates(replace(problem, terms=rest)) if rest else None
+    rest = tuple(t for t in problem.losses if not (t.loss.smooth and np.isfinite(t.loss.curvature)))
+    return quadratic_conjugates(rest)
 
 
 def _own_cost(problem: Statement) -> Array:

@@ -51,7 +51,7 @@ def diagnose(problem: Statement | Pairs, n_clusters: int | None = None) -> tuple
 def diagonal_weight(problem: Statement) -> Array:
     """Per point, the total weight of losses on K_ii that grow quadratically."""
     total = np.zeros(problem.n)
-    for term in problem.terms:
+    for term in problem.losses:
         if isinstance(term.functional, Entries) and term.loss.quadratic and term.loss.curvature > 0:
             i, j = term.functional.indices
             np.add.at(total, i[i == j], term.weight[i == j])
@@ -60,11 +60,11 @@ def diagonal_weight(problem: Statement) -> Array:
 
 def square_losses(problem: Statement) -> bool:
     """Whether losses of measured distances grow like squares, faster than a penalty of the trace falls."""
-    return all(term.loss.quadratic for term in problem.terms if term.name == "distances")
+    return all(term.loss.quadratic for term in problem.losses if term.name == "distances")
 
 
 def _contradictions(problem: Statement) -> Iterator[Finding]:
-    for term in problem.terms:
+    for term in problem.losses:
         if not isinstance(term.functional, Entries):
             continue
         i, j = term.functional.indices
@@ -118,7 +118,7 @@ def _singular(problem: Statement, count: int, label: Index) -> int:
 
 def _reached_by_nothing(problem: Statement, edges: Index) -> int:
     """The number of points that nothing reaches; points that share a column of a basis reach each other."""
-    reach = [part.functional.triplets() for part in problem.parts]
+    reach = [part.functional.triplets() for part in problem.terms]
     every, order = [edges, *(np.stack([t.row, t.column], axis=1) for t in reach)], problem.n
     if problem.basis is not None:
         Q = sp.coo_array(problem.basis.Q)
@@ -132,12 +132,13 @@ def _reached_by_nothing(problem: Statement, edges: Index) -> int:
 
 
 def _unboundedness(problem: Statement) -> Iterator[Finding]:
-    confined = problem.regularizer.finite_support or problem.regularizer.row_multipliers
-    if confined or problem.equalities or bool(np.all(diagonal_weight(problem) > 0)):
+    if problem.regularizer.finite_support or problem.constraints:
+        return
+    if bool(np.all(diagonal_weight(problem) > 0)):
         return
     if problem.name == "distances" and (square_losses(problem) or not problem.cost.nnz):
         return  # the builder joins all points, so the distances bound the kernel
-    S, open_below = problem.cost, [term for term in problem.terms if not term.loss.nonnegative]
+    S, open_below = problem.cost, [term for term in problem.losses if not term.loss.nonnegative]
     for term in open_below:
         S = S + term.functional.adjoint(term.derivative(np.zeros(term.functional.size)))
     found = min_eigenvalue(problem.restrict(S))
@@ -158,7 +159,7 @@ def _unboundedness(problem: Statement) -> Iterator[Finding]:
 
 
 def _scaling(problem: Statement) -> Iterator[Finding]:
-    weights = np.concatenate([term.weight for term in problem.terms]) if problem.terms else np.ones(1)
+    weights = np.concatenate([term.weight for term in problem.losses]) if problem.losses else np.ones(1)
     size = float(abs(problem.cost).max()) or 1.0
     low, high = min(weights.min(), size), max(weights.max(), size)
     if high / low > SCALE_RATIO:

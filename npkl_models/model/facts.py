@@ -18,6 +18,7 @@ from npkl_models.linalg import TINY, UNIT, Array, Mask
 from npkl_models.model import rounding
 from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Constraint
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
@@ -66,7 +67,7 @@ def cost_floor(problem: Statement) -> float:
 @fact
 def distance_floor(problem: Statement) -> float:
     """A proved lower bound on the spectrum of sum_e M_e over all distances; -inf without proof."""
-    held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.parts]
+    held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
     return _floor_of(problem, held)
 
 
@@ -77,9 +78,9 @@ def growing_floor(problem: Statement) -> float:
 
 
 def growing_distances(problem: Statement) -> list[Mask]:
-    """For each term and equality, which values are distances whose multipliers may grow without limit."""
+    """For each term, which values are distances whose multipliers may grow without limit."""
     held = []
-    for part in problem.parts:
+    for part in problem.terms:
         far = isinstance(part.functional, SquaredDistances)
         held.append(np.isposinf(part.domain[1]) if far else np.zeros(part.functional.size, dtype=bool))
     return held
@@ -87,16 +88,24 @@ def growing_distances(problem: Statement) -> list[Mask]:
 
 @fact
 def diagonal_floor(problem: Statement) -> float:
-    """A proved lower bound on the spectrum of sum_e M_e over all equalities on K_ii; -inf without proof."""
-    none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
-    return _floor_of(problem, [*none, *(diagonal_of(e.functional) for e in problem.equalities)])
+    """A proved lower bound on the spectrum of sum_e M_e over all upper bounds on K_ii; -inf without proof.
+
+    An equality is an upper bound, too.
+    """
+    none = [np.zeros(e.functional.size, dtype=bool) for e in problem.losses]
+    return _floor_of(problem, [*none, *map(bounded_diagonal, problem.constraints)])
+
+
+def bounded_diagonal(constraint: Constraint) -> Mask:
+    """Which values of a constraint are entries K_ii with an upper bound, whose multipliers may grow."""
+    return diagonal_of(constraint.functional) & np.isfinite(constraint.upper)
 
 
 def _floor_of(problem: Statement, held: list[Mask]) -> float:
     """A lower bound on the spectrum of the sum of the selected M_e, restricted to the basis."""
     if not any(part.any() for part in held):
         return float("-inf")
-    free = Statement(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
+    free = Statement(sp.csr_array(problem.cost.shape), problem.terms, basis=problem.basis)
     L, error = rounding.slack(free, problem.split_multipliers(part.astype(float) for part in held))
     if not can_factorise(L):
         return float("-inf")
@@ -107,14 +116,14 @@ def _floor_of(problem: Statement, held: list[Mask]) -> float:
 def trace_bound(problem: Statement, upper: float) -> float:
     """A proved upper bound on the trace of every optimal kernel, inf if there is none.
 
-    The result is the smallest of several bounds. The regulariser gives a bound, and so do equalities on the
-    trace or on the whole diagonal. C >= delta I and non-negative losses give delta tr K <= ``upper``. Square
-    losses w_i (K_ii - t_i)^2 on the whole diagonal give tr K <= sum t + sqrt(sum 1/w * upper) by
+    The result is the smallest of several bounds. The regulariser gives a bound, and so do upper bounds on
+    the trace or on the whole diagonal. C >= delta I and non-negative losses give delta tr K <= ``upper``.
+    Square losses w_i (K_ii - t_i)^2 on the whole diagonal give tr K <= sum t + sqrt(sum 1/w * upper) by
     Cauchy-Schwarz. ``upper`` is an upper bound on the optimum from a feasible point, or inf.
     """
-    bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(fixed_diagonal(problem)))]
-    bounds += [float(e.value[0]) for e in problem.equalities if isinstance(e.functional, Trace)]
-    if upper < np.inf and all(term.loss.nonnegative for term in problem.terms):
+    bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(top_of_diagonal(problem)))]
+    bounds += [float(e.upper[0]) for e in problem.constraints if isinstance(e.functional, Trace)]
+    if upper < np.inf and all(term.loss.nonnegative for term in problem.losses):
         floor = cost_floor(problem) + problem.regularizer.shift
         if floor > 0:
             bounds.append(upper / floor)
@@ -125,7 +134,7 @@ def trace_bound(problem: Statement, upper: float) -> float:
 def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
     """With C >= -mu I, x = tr K - sum t satisfies x^2 <= (sum 1/w) (upper + mu (sum t + x))."""
     weight, target = np.zeros(problem.n), np.zeros(problem.n)
-    for term in problem.terms:
+    for term in problem.losses:
         if term.loss.quadratic and term.loss.curvature > 0:
             i = diagonal_of(term.functional)
             t = term.target
@@ -144,11 +153,24 @@ def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
     return total + 0.5 * (W * mu + root) + (problem.n + 64) * UNIT * size
 
 
-def fixed_diagonal(problem: Statement) -> Array:
-    """The numbers to which equalities fix K_ii; inf for other points."""
-    fixed = np.full(problem.n, np.inf)
-    for part in problem.equalities:
-        i = diagonal_of(part.functional)
+def top_of_diagonal(problem: Statement) -> Array:
+    """The upper bounds of constraints on each K_ii (n,); inf for points without one."""
+    top = np.full(problem.n, np.inf)
+    for part in problem.constraints:
+        i = bounded_diagonal(part)
         if i.any():
-            np.minimum.at(fixed, part.functional.indices[0][i], part.value[i])
-    return fixed
+            np.minimum.at(top, part.functional.indices[0][i], part.upper[i])
+    return top
+
+
+@fact
+def row_bound(problem: Statement) -> float | None:
+    """The bound b^2 if the constraints are K_ii <= b^2 for all points, and no others; None otherwise."""
+    top = top_of_diagonal(problem)
+    alone = all(not part.equal and bounded_diagonal(part).all() for part in problem.constraints)
+    return float(top[0]) if alone and problem.constraints and bool(np.all(top == top[0])) else None
+
+
+def constrained(problem: Statement) -> bool:
+    """Whether there are constraints other than one bound on all rows."""
+    return bool(problem.constraints) and row_bound(problem) is None

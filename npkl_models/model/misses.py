@@ -16,7 +16,7 @@ from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Functional, squares
 from npkl_models.model.regularizer import Regularizer, inside
-from npkl_models.model.terms import Equality
+from npkl_models.model.terms import Constraint
 
 EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
 SMALLEST = 1e-3  # relative to the largest value of its kind: the smallest divisor of what is missed
@@ -29,7 +29,7 @@ class Constrained(Protocol):
     @property
     def n(self) -> int: ...
     @property
-    def equalities(self) -> tuple[Equality, ...]: ...
+    def constraints(self) -> tuple[Constraint, ...]: ...
     @property
     def regularizer(self) -> Regularizer: ...
     @property
@@ -48,7 +48,7 @@ class Miss:
     name : str
         Name of the constraint.
     residual : ndarray of shape (m,)
-        The values of the point minus the values that the constraint asks for.
+        The values of the point minus the nearest values that the constraint allows.
     doubt : ndarray of shape (m,)
         Bounds on the rounding errors of the residuals.
     share : float
@@ -64,12 +64,12 @@ class Miss:
 def misses(problem: Constrained, V: Array, K: Array | None = None) -> list[Miss]:
     """What the kernel VV' misses, or a kernel K (n x n) whose PSD part is VV'.
 
-    The size of the data of an equality is the absolute value b that it asks for. Where b is zero, it is the
+    The size of the data of a constraint is the absolute value b of its bound. Where b is zero, it is the
     largest b of its kind, and if all of these are zero, the size of the entries of K in the value. A value
     that may cancel is measured by no less than a thousandth of the largest b of its kind.
     """
     none = np.zeros(0)
-    out = equalities_missed(problem.equalities, V, K)
+    out = constraints_missed(problem.constraints, V, K)
     if problem.regularizer.constrains and not problem.regularizer.vacuous:
         out.append(Miss(problem.regularizer.words, none, none, excess(problem, V, K)))
     if problem.basis is not None:
@@ -87,8 +87,8 @@ def excess(problem: Constrained, V: Array, K: Array | None = None, more: float =
         return 0.0
     if K is None:
         V = V / np.sqrt(inside(V))
-        return R.violation(gram_eigenvalues(V), np.einsum("ir,ir->i", V, V), more)
-    return R.violation(np.linalg.eigvalsh(dense(problem.restrict(K))), K.diagonal(), more)
+        return R.violation(gram_eigenvalues(V), more)
+    return R.violation(np.linalg.eigvalsh(dense(problem.restrict(K))), more)
 
 
 def outside(problem: Constrained, V: Array, K: Array | None = None) -> float:
@@ -110,9 +110,9 @@ def worst(found: Iterable[Miss]) -> tuple[float, str]:
     return (top.share, top.name) if top is not None and top.share > 0 else (0.0, "")
 
 
-def equalities_missed(equalities: Iterable[Equality], V: Array, K: Array | None = None) -> list[Miss]:
-    """What the kernel misses of the equalities."""
-    parts, out = tuple(equalities), []
+def constraints_missed(constraints: Iterable[Constraint], V: Array, K: Array | None = None) -> list[Miss]:
+    """What the kernel misses of the constraints."""
+    parts, out = tuple(constraints), []
     largest: dict[type[Functional], float] = {}
     for part in parts:
         kind = type(part.functional)
@@ -123,7 +123,9 @@ def equalities_missed(equalities: Iterable[Equality], V: Array, K: Array | None 
             (f.value_of_factor(V), f.size_of_factor(V)) if K is None else (f.value(K), f.size_of_kernel(K))
         )
         columns = V.shape[1] if K is None else 0
-        residual, doubt = value - part.value, gamma(EVALUATION + f.additions + columns) * size
+        doubt = gamma(EVALUATION + f.additions + columns) * size
+        residual = part.excess(value)
+        doubt = np.where(part.excess(value - doubt) == part.excess(value + doubt), 0.0, doubt)
         least = largest[type(f)]
         scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALLEST * least)), least)
         scale = np.where(scale > 0, scale, f.scale_of_factor(V))

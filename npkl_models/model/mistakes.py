@@ -24,7 +24,7 @@ Said = tuple[str, str]
 
 def of_comparisons(problem: Statement) -> Iterator[Said]:
     """What may be wrong with an ordinal problem: kinds and messages."""
-    parts = [term.functional for term in problem.terms]
+    parts = [term.functional for term in problem.losses]
     joined = np.concatenate([_joined(f) for f in parts])
     touched = np.zeros(problem.n, dtype=bool)
     touched[joined] = True
@@ -51,7 +51,7 @@ def of_comparisons(problem: Statement) -> Iterator[Said]:
 def of_distances(problem: Statement) -> Iterator[Said]:
     """What may be wrong with a problem of measured distances: kinds and messages."""
     anchors, d = _anchors(problem)
-    near = [term for term in problem.terms if term.name != "lower bounds"]
+    near = [term for term in problem.losses if term.name != "lower bounds"]
     edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(_joined(term.functional) for term in near)])
     whom = "each other"
     if anchors.size:
@@ -66,7 +66,7 @@ def of_distances(problem: Statement) -> Iterator[Said]:
             f"no path of distances or upper bounds joins {lost.size} of {problem.n} points to {whom}: "
             f"{_some(lost)}; only the penalty holds them",
         )
-    measured = next((term for term in problem.terms if term.name == "distances"), None)
+    measured = next((term for term in problem.losses if term.name == "distances"), None)
     if measured is None or not isinstance(measured.functional, SquaredDistances):
         return
     i, j = measured.functional.indices
@@ -101,7 +101,7 @@ def _joined(f: Functional) -> Index:
 def _contradictions(problem: Statement) -> Iterator[Said]:
     """Comparisons whose opposite was said, too, and circles of comparisons."""
     n, near, far, weight = problem.n, [], [], []
-    for term in problem.terms:
+    for term in problem.losses:
         if term.loss.sign_targets and (found := _compared(term.functional)) is not None:
             turned = term.target > 0
             near.append(np.where(turned, found[1], found[0]))
@@ -194,7 +194,7 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
 
 def _anchors(problem: Statement) -> tuple[Index, int]:
     """The numbers of the anchors and their dimension; none, and the dimension 1, without anchors."""
-    held = next((part for part in problem.equalities if part.name == "anchors"), None)
+    held = next((part for part in problem.constraints if part.name == "anchors"), None)
     if held is None or problem.basis is None:
         return np.zeros(0, dtype=np.intp), 1
     d = int((np.sqrt(8 * held.functional.size + 1) - 1) / 2)

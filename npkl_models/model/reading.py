@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,21 +11,20 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Matrix
 from npkl_models.linalg.owned import finite, owned_sparse, real_array, real_matrix
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
-
-Kind = TypeVar("Kind", LossTerm, Equality)
+from npkl_models.model.terms import Constraint, LossTerm, Multipliers
 
 
-def read_parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tuple[Kind, ...]:
-    """The parts as a tuple, or a ProblemError that names the wrong one."""
-    parts = (given,) if isinstance(given, kind) else given
-    if not isinstance(parts, Iterable) or (isinstance(parts, np.ndarray) and not parts.ndim):
-        raise ProblemError(f"{what} must be a list of {kind.__name__}s, got {parts!r}")
-    out = tuple(parts)
-    for part in out:
-        if not isinstance(part, kind):
-            raise ProblemError(f"{what} must be {kind.__name__}s, got {part!r}")
-    return out
+def read_terms(given: Any) -> tuple[LossTerm | Constraint, ...]:
+    """The loss terms, and then the constraints, each of one kind; a ProblemError names a wrong term."""
+    terms = (given,) if isinstance(given, (LossTerm, Constraint)) else given
+    if not isinstance(terms, Iterable) or (isinstance(terms, np.ndarray) and not terms.ndim):
+        raise ProblemError(f"terms must be a list of LossTerms and Constraints, got {terms!r}")
+    terms = tuple(terms)
+    for term in terms:
+        if not isinstance(term, (LossTerm, Constraint)):
+            raise ProblemError(f"terms must be LossTerms or Constraints, got {term!r}")
+    losses = (term for term in terms if isinstance(term, LossTerm))
+    return (*losses, *(one for term in terms if isinstance(term, Constraint) for one in term.by_kind()))
 
 
 def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
@@ -38,7 +37,7 @@ def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
 
 
 def read_multipliers(
-    given: Any, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...]
+    given: Any, terms: tuple[LossTerm, ...], constraints: tuple[Constraint, ...]
 ) -> Multipliers:
     """Multipliers of floats, from `Multipliers` or an array for each term (or one array for one term)."""
     if isinstance(given, Multipliers):
@@ -47,7 +46,7 @@ def read_multipliers(
         given = (given,)
     if not isinstance(given, (tuple, list, np.ndarray)):
         raise ProblemError(f"multipliers must be Multipliers or an array for each loss term, got {given!r}")
-    nu = tuple(np.zeros(part.functional.size) for part in equalities)
+    nu = tuple(np.zeros(part.functional.size) for part in constraints)
     return Multipliers(tuple(map(_numbers, given)), nu)
 
 

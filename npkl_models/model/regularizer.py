@@ -1,17 +1,14 @@
 """The base class of regularisers R(K): value, support function, faces for the solvers, CVXPY forms.
 
 A dual bound needs the support function R*(Z) = sup over PSD K of <Z, K> - R(K). R* is finite for every Z if R
-confines K (``finite_support``). Otherwise it is 0 for Z <= ``shift`` I and infinite for other Z, or
-multipliers of the rows pay for it (``row_multipliers``).
+confines K (``finite_support``). Otherwise it is 0 for Z <= ``shift`` I and infinite for other Z.
 
-Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2; Hu & Kwok, IEEE TNNLS 26
-(2015), eq. (29) for the row norms.
+Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -50,7 +47,7 @@ class TraceFace(Protocol):
     def maximiser(self, eigenvalues: Array) -> Array:
         """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z."""
 
-    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+    def support(self, eigenvalues: Array) -> float:
         """The support function R*(Z)."""
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
@@ -65,23 +62,13 @@ class Regularizer(ABC):
     --------
     >>> import npkl_models as nm
     >>> sorted(nm.REGULARIZERS)
-    ['none', 'row_norm', 'trace_power']
-    >>> nm.RowNormBound(2.0).trace_bound(10)
+    ['none', 'trace_power']
+    >>> nm.TracePower(1, bound=40.0).trace_bound(10)
     40.0
     """
 
     name: ClassVar[str]
     vacuous: ClassVar[bool] = False  # R = 0
-
-    @property
-    def row_radius(self) -> float | None:
-        """The number b of K_ii <= b^2, whose multipliers are those of the rows; None without such a bound."""
-        return None
-
-    @property
-    def row_multipliers(self) -> bool:
-        """Whether a dual point has multipliers of the row norms."""
-        return self.row_radius is not None
 
     @property
     def spectral(self) -> TraceFace | None:
@@ -90,12 +77,10 @@ class Regularizer(ABC):
 
     @property
     def kind(self) -> str:
-        """The kind that decides which solvers apply: "none", "row norm", "trace power", or the name."""
+        """The kind that decides which solvers apply: "none", "trace power", or the name."""
         if self.vacuous:
             return "none"
-        if self.spectral is not None:
-            return "trace power"
-        return self.name if self.row_radius is None else "row norm"
+        return self.name if self.spectral is None else "trace power"
 
     @property
     def label(self) -> str:
@@ -150,7 +135,7 @@ class Regularizer(ABC):
         return 0.0
 
     @abstractmethod
-    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+    def violation(self, eigenvalues: Array, more: float = 0.0) -> float:
         """The fraction by which a constraint is exceeded, 0 if it holds; a penalty is never exceeded.
 
         The fraction holds for all kernels whose distance from the given kernel in nuclear norm is at most
@@ -170,11 +155,8 @@ class Regularizer(ABC):
         return float("inf")
 
     @abstractmethod
-    def support(self, eigenvalues: Array, n: int | None = None) -> float:
-        """The support function R*(Z) from the eigenvalues of Z, rounded upwards; it may be +inf.
-
-        ``n`` is the number of points. By default it is the order of Z; with a basis it is larger.
-        """
+    def support(self, eigenvalues: Array) -> float:
+        """The support function R*(Z) from the eigenvalues of Z, rounded upwards; it may be +inf."""
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
         """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I; empty by default.
@@ -185,12 +167,12 @@ class Regularizer(ABC):
         return V[:, :0], np.zeros(0)
 
     @abstractmethod
-    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
-        """R(K) in CVXPY as (penalty, constraints, row constraint whose dual is d)."""
+    def cvxpy_primal(self, K: Cvx) -> tuple[Cvx, list[Cvx]]:
+        """R(K) in CVXPY as (penalty, constraints)."""
 
     @abstractmethod
-    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
-        """R*(-S) in CVXPY; ``lift`` maps row multipliers d (n,) to the matrix added to S."""
+    def cvxpy_support(self, S: Cvx) -> CvxSupport:
+        """R*(-S) in CVXPY."""
 
 
 def linear_support(eigenvalues: Array, shift: float) -> float:

@@ -31,20 +31,18 @@ SUM = 64  # units of roundoff in a (pairwise) sum of numpy and in each of its te
 
 
 def paid(problem: Statement, y: Multipliers) -> float:
-    """An upper bound on sum f*(y) + nu'b + b^2 sum d; +inf outside the domain."""
+    """An upper bound on the sum of f*(y); +inf outside the domain."""
     total = problem.conjugate_sum(y)
     if not math.isfinite(total):
         return math.inf
     size, count = 0.0, 0
-    for term, part in zip(problem.terms, y.terms, strict=True):
+    for term, part in zip(problem.losses, y.losses, strict=True):
         linear = np.abs(part * term.target)
         size += float(np.sum(np.abs(term.loss.conjugate(part, term.target, term.weight)) + 2 * linear))
         count += part.size
-    for equality, nu in zip(problem.equalities, y.equalities, strict=True):
-        size += float(np.sum(np.abs(equality.value * nu)))
+    for constraint, nu in zip(problem.constraints, y.constraints, strict=True):
+        size += float(np.sum(np.abs(constraint.value * nu)))
         count += nu.size
-    if y.rows is not None:
-        size += problem.regularizer.trace_bound(1) * float(np.sum(y.rows))
     return total + SUM * UNIT * size + count * TINY
 
 
@@ -58,11 +56,9 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     S = problem.slack(y)
     size = absolute_row_sums(problem.cost)
     count = np.diff(problem.cost.indptr).astype(float)
-    for part, own in zip(problem.parts, y.parts, strict=True):
+    for part, own in zip(problem.terms, y.terms, strict=True):
         one, more = part.functional.row_sizes(own)
         size, count = size + one, count + more + 1
-    if y.rows is not None:
-        size, count = size + np.abs(y.rows), count + 1
     error = float(np.max((count + 2) * UNIT * size, initial=0.0)) * (1 + 1e-3) + TINY
     if problem.basis is None:
         return S, error
@@ -73,9 +69,9 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
 
 
 def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
-    """An upper bound on the norm of sum_e |y_e| |M_e| (+ Diag d)."""
-    size = np.zeros(problem.n) if y.rows is None else np.abs(y.rows)
-    for part, own in zip(problem.parts, y.parts, strict=True):
+    """An upper bound on the norm of sum_e |y_e| |M_e|."""
+    size = np.zeros(problem.n)
+    for part, own in zip(problem.terms, y.terms, strict=True):
         size = size + part.functional.row_sizes(own)[0]
     spread = 1.0 if problem.basis is None else problem.basis.magnitude * (1 + problem.basis.defect)
     return float(np.max(size, initial=0.0)) * spread * (1 + gamma(problem.n + 64))
@@ -104,13 +100,13 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     """An upper bound on the error of the objective at V V', or at the nearest kernel over the basis."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
-    steps += max((term.functional.additions for term in problem.terms), default=0)  # running sums
+    steps += max((term.functional.additions for term in problem.losses), default=0)  # running sums
     off, sums = off_basis(problem, V), absolute_row_sums(problem.cost, lengths)
     error = gamma(steps + SUM) * float(lengths @ sums)
     moved, told = bool(off.any()), bool(V.any())
     if moved:
         error += float(off @ (2 * sums + absolute_row_sums(problem.cost, off))) * (1 + 1e-9)
-    for term in problem.terms:
+    for term in problem.losses:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
         error += _of_losses(term, z, size, term.functional.change_of_factor(V, off) if moved else None, steps)
         told |= bool(term.loss.value(z, term.target).any()) or (
@@ -139,9 +135,9 @@ def _of_losses(term: LossTerm, z: Array, size: Array, change: Array | None, step
 
 def objective_of_kernel(problem: Statement, K: Array, value: float) -> float:
     """An upper bound on the error of the objective at a dense kernel K (n x n)."""
-    steps = float(problem.n + SUM + max((t.functional.additions for t in problem.terms), default=0))
+    steps = float(problem.n + SUM + max((t.functional.additions for t in problem.losses), default=0))
     error = gamma(steps) * float(np.sum(abs(problem.cost).multiply(np.abs(K)))) + SUM * UNIT * abs(value)
-    for term in problem.terms:
+    for term in problem.losses:
         f = term.functional
         error += _of_losses(term, f.value(K), f.size_of_kernel(K), None, steps)
     power = problem.regularizer.spectral
@@ -150,7 +146,7 @@ def objective_of_kernel(problem: Statement, K: Array, value: float) -> float:
 
 def _underflow(problem: Statement) -> float:
     """A bound on what products that underflow take from an objective that is nearly zero."""
-    numbers = [np.abs(problem.cost.data), *(np.abs(term.weight) for term in problem.terms)]
+    numbers = [np.abs(problem.cost.data), *(np.abs(term.weight) for term in problem.losses)]
     size = sum(float(np.max(part, initial=0.0)) for part in numbers)
     if not problem.regularizer.vacuous:
         whole = problem.regularizer.value(np.ones(problem.n))
@@ -166,7 +162,7 @@ def slack_sizes(
     Rounding errors of the slack are relative to these row sums.
     """
     size, count = absolute_row_sums(problem.cost, x), np.diff(problem.cost.indptr).astype(float)
-    for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
+    for part, own in zip(problem.terms, (*y.losses, *nu), strict=True):
         one, more = part.functional.row_sizes(own, x)
         size, count = size + one, count + more + 1
     return size, float(np.max(count, initial=0.0))

@@ -13,21 +13,21 @@ import numpy as np
 
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.regularizer import Regularizer
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import Constraint, LossTerm
 
 FAINT = 0.01  # share of the losses' unit that the unit of cost has at least
 
 
 def kernel_unit(
-    terms: Sequence[LossTerm], equalities: Sequence[Equality], regularizer: Regularizer, n: int
+    terms: Sequence[LossTerm], constraints: Sequence[Constraint], regularizer: Regularizer, n: int
 ) -> float:
-    """The unit of kernels: the largest target or equality; else the mean K_ii that R allows; else one.
+    """The unit of kernels: the largest target or bound; else the mean K_ii that R allows; else one.
 
     It is one if a loss has a unit of its own, as the hinge has with its kink at tz = 1.
     """
     if any(term.loss.rescaled(term.target, term.weight, 1.0) is None for term in terms):
         return 1.0
-    asked = [part.value for part in equalities]
+    asked = [part.value for part in constraints]
     asked += [term.target for term in terms if not term.loss.sign_targets]
     largest = max((float(np.max(np.abs(values), initial=0.0)) for values in asked), default=0.0)
     if largest > 0:

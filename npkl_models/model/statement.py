@@ -19,10 +19,10 @@ from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.misses import misses, worst
-from npkl_models.model.reading import read_multipliers, read_parts, read_values, symmetric_cost
+from npkl_models.model.reading import read_multipliers, read_terms, read_values, symmetric_cost
 from npkl_models.model.regularizer import Regularizer
-from npkl_models.model.regularizers import NoRegularizer
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.regularizers import NoRegularizer, RowNormBound
+from npkl_models.model.terms import Constraint, LossTerm, Multipliers
 
 NONE = NoRegularizer()
 
@@ -44,27 +44,26 @@ class Statement(Owner):
     """
 
     cost: Matrix
-    terms: tuple[LossTerm, ...]
-    equalities: tuple[Equality, ...]
+    terms: tuple[LossTerm | Constraint, ...]
     regularizer: Regularizer
     basis: Basis | None
     name: str
 
     def __init__(
-        self, cost: Matrix, terms: LossTerm | Iterable[LossTerm],
-        equalities: Equality | Iterable[Equality] = (), regularizer: Regularizer = NONE,
-        basis: Basis | None = None, name: str = "",
+        self, cost: Matrix, terms: LossTerm | Constraint | Iterable[LossTerm | Constraint],
+        regularizer: Regularizer | RowNormBound = NONE, basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
         cost = symmetric_cost(cost)
-        terms = read_parts(terms, LossTerm, "terms")
-        equalities = read_parts(equalities, Equality, "equalities")
+        terms = read_terms(terms)
+        if isinstance(regularizer, RowNormBound):
+            terms, regularizer = (*terms, regularizer.constraint(cost.shape[0])), NONE
         if not isinstance(regularizer, Regularizer):
             raise ProblemError(
-                f"regularizer must be a Regularizer such as RowNormBound(1.0), got {regularizer!r}"
+                f"regularizer must be a Regularizer such as TracePower(2, bound=1.0), got {regularizer!r}"
             )
-        if not terms and not equalities:
-            raise ProblemError("a problem must have at least one loss term or equality, got none")
-        for part in (*terms, *equalities):
+        if not terms:
+            raise ProblemError("a problem must have at least one loss term or constraint, got none")
+        for part in terms:
             if part.functional.n != cost.shape[0]:
                 raise ProblemError(
                     f"{part.name} must be over the {cost.shape[0]} points of the cost matrix, "
@@ -76,7 +75,7 @@ class Statement(Owner):
             raise ProblemError(f"basis must be a Basis such as Basis(Q), got {type(basis).__name__}")
         if basis is not None and basis.n != cost.shape[0]:
             raise ProblemError(f"basis must have {cost.shape[0]} rows like the cost matrix, got {basis.n}")
-        set_fields(self, cost, terms, equalities, regularizer, basis, name)
+        set_fields(self, cost, terms, regularizer, basis, name)
 
     @property
     def n(self) -> int:
@@ -93,23 +92,29 @@ class Statement(Owner):
         """The basis (n x s) as a dense array; the identity if there is no basis."""
         return np.eye(self.n) if self.basis is None else self.basis.dense
 
-    @property
-    def parts(self) -> tuple[LossTerm | Equality, ...]:
-        """The loss terms, and then the equalities."""
-        return (*self.terms, *self.equalities)
+    @cached_property
+    def losses(self) -> tuple[LossTerm, ...]:
+        """The loss terms, which stand first among the terms."""
+        return tuple(term for term in self.terms if isinstance(term, LossTerm))
+
+    @cached_property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints, each of one kind."""
+        return tuple(term for term in self.terms if isinstance(term, Constraint))
 
     @property
     def sizes(self) -> list[int]:
-        """Number of values of each of the `parts`."""
-        return [part.functional.size for part in self.parts]
+        """Number of values of each term."""
+        return [part.functional.size for part in self.terms]
 
     @property
     def n_pairs(self) -> int:
         """Number of values in all loss terms."""
-        return sum(term.functional.size for term in self.terms)
+        return sum(term.functional.size for term in self.losses)
 
     def __repr__(self) -> str:
-        terms = "".join(f", {t.functional.size} {t.name} {t.loss.name}" for t in self.terms)
+        terms = "".join(f", {t.functional.size} {t.name} {t.loss.name}" for t in self.losses)
+        terms += "".join(f", {c.functional.size} {c.name} {' '.join(c.kinds)}" for c in self.constraints)
         basis = "" if self.basis is None else f", basis of {self.basis.size}"
         return (
             f"{type(self).__name__}({self.name or 'unnamed'}: n={self.n}{terms}, "
@@ -124,17 +129,17 @@ class Statement(Owner):
     @cached_property
     def kernel_unit(self) -> float:
         """The unit of kernels: the largest target or bound of a value."""
-        return scale.kernel_unit(self.terms, self.equalities, self.regularizer, self.n)
+        return scale.kernel_unit(self.losses, self.constraints, self.regularizer, self.n)
 
     @cached_property
     def cost_unit(self) -> float:
         """The unit of multipliers and slacks: usually the largest entry of C."""
-        return scale.cost_unit(self.cost, scale.typical_loss(self.terms), self.kernel_unit)
+        return scale.cost_unit(self.cost, scale.typical_loss(self.losses), self.kernel_unit)
 
     @cached_property
     def reference(self) -> float:
         """The reference value in the relative gap: the least loss at K = 0, or a typical cost if smaller."""
-        return scale.reference(self.cost, self.terms, self.kernel_unit)
+        return scale.reference(self.cost, self.losses, self.kernel_unit)
 
     def size(self, *values: float) -> float:
         """The denominator of a relative difference of objectives: reference plus their absolute values."""
@@ -144,7 +149,7 @@ class Statement(Owner):
         """The objective at a dense kernel K (n x n); constraints are ignored."""
         K = read_values(K, (self.n, self.n), "a kernel")
         linear = float(np.sum(self.cost.multiply(K)))
-        total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
+        total = linear + sum(term.value(term.functional.value(K)) for term in self.losses)
         if self.regularizer.vacuous or self.regularizer.bounds:
             return total
         return total + self.regularizer.value(np.linalg.eigvalsh(symmetrize(K)))
@@ -153,7 +158,7 @@ class Statement(Owner):
         """The objective at K = VV' for a factor V (n x r); K is never formed, and constraints are ignored."""
         V = read_values(V, (self.n, None), "a factor")
         linear = float(np.sum(V * (self.cost @ V)))
-        total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
+        total = linear + sum(term.value(z) for term, z in zip(self.losses, self.values(V), strict=True))
         if self.regularizer.vacuous or self.regularizer.bounds:
             return total
         return total + self.regularizer.value(gram_eigenvalues(V))
@@ -161,47 +166,44 @@ class Statement(Owner):
     def values(self, V: Array) -> tuple[Array, ...]:
         """The values z of each loss term at K = VV'."""
         V = read_values(V, (self.n, None), "a factor")
-        return tuple(term.functional.value_of_factor(V) for term in self.terms)
+        return tuple(term.functional.value_of_factor(V) for term in self.losses)
 
     def values_in_basis(self, U: Array) -> tuple[Array, ...]:
         """The values z of each loss term at K = QUQ' for a symmetric U (s x s), PSD or not."""
         Q = self.Q
         left = Q @ U
-        return tuple(term.functional.value_of_product(left, Q) for term in self.terms)
+        return tuple(term.functional.value_of_product(left, Q) for term in self.losses)
 
     def violation(self, V: Array) -> float:
         """The largest amount by which K = VV' misses a constraint, relative to the data of the constraint.
 
-        Constraints are the equalities, a bound of the regulariser, and the basis; see
+        Constraints are those among the terms, a bound of the regulariser, and the basis; see
         `npkl_models.model.misses`.
         """
         V = read_values(V, (self.n, None), "a factor")
         return worst(misses(self, V))[0] if np.isfinite(V).all() else float("inf")
 
     def derivatives(self, V: Array) -> Multipliers:
-        """The multipliers y_e = f_e'(z_e) at K = VV'; multipliers of equalities and rows are zero."""
-        y = tuple(term.derivative(z) for term, z in zip(self.terms, self.values(V), strict=True))
-        rows = np.zeros(self.n) if self.regularizer.row_multipliers else None
-        return Multipliers(y, self.no_multipliers.equalities, rows)
+        """The multipliers y_e = f_e'(z_e) at K = VV'; multipliers of constraints are zero."""
+        y = tuple(term.derivative(z) for term, z in zip(self.losses, self.values(V), strict=True))
+        return Multipliers(y, self.no_multipliers.constraints)
 
     @property
     def no_multipliers(self) -> Multipliers:
-        """Multipliers that are zero for all values, without multipliers of the rows."""
+        """Multipliers that are zero for all values."""
         return self.split_multipliers(map(np.zeros, self.sizes))
 
-    def split_multipliers(self, parts: Iterable[Array], rows: Array | None = None) -> Multipliers:
-        """Make multipliers from one array for each of the `parts`."""
-        every, m = tuple(parts), len(self.terms)
-        return Multipliers(every[:m], every[m:], rows)
+    def split_multipliers(self, parts: Iterable[Array]) -> Multipliers:
+        """Make multipliers from one array for each term."""
+        every, m = tuple(parts), len(self.losses)
+        return Multipliers(every[:m], every[m:])
 
     def slack(self, y: Multipliers | Sequence[Array]) -> Matrix:
-        """The slack S(y) = C + sum_e y_e M_e (+ multipliers of equalities and rows), sparse (n x n)."""
+        """The slack S(y) = C + sum_e y_e M_e, sparse (n x n)."""
         y = self.as_multipliers(y)
         S = self.cost
-        for part, own in zip(self.parts, y.parts, strict=True):
+        for part, own in zip(self.terms, y.terms, strict=True):
             S = S + part.functional.adjoint(own)
-        if y.rows is not None:
-            S = S + sp.diags_array(y.rows)
         return sp.csr_array(S)
 
     def restrict(self, S: Matrix) -> Matrix:
@@ -221,18 +223,12 @@ class Statement(Owner):
         return V if self.basis is None else self.basis.Q.T @ V
 
     def conjugate_sum(self, y: Multipliers | Sequence[Array]) -> float:
-        """The sum sum_e f_e*(y_e) + sum_k nu_k b_k + b^2 sum d in the dual; +inf outside the domain."""
+        """The sum of f_e*(y_e) over all values; +inf outside the domain."""
         y = self.as_multipliers(y)
-        total = sum(t.conjugate(part) for t, part in zip(self.terms, y.terms, strict=True))
-        total += sum(float(np.sum(e.value * nu)) for e, nu in zip(self.equalities, y.equalities, strict=True))
-        if y.rows is not None:
-            if np.min(y.rows, initial=0.0) < 0:
-                return float("inf")
-            total += self.regularizer.trace_bound(1) * float(np.sum(y.rows))
-        return float(total)
+        return float(sum(term.conjugate(part) for term, part in zip(self.terms, y.terms, strict=True)))
 
     def dual_bound(self, y: Multipliers | Sequence[Array]) -> float:
-        """The dual objective -sum f*(y) - nu'b - R*(-S(y)), a lower bound on the optimum; it may be -inf.
+        """The dual objective -sum f*(y) - R*(-S(y)), a lower bound on the optimum; it may be -inf.
 
         It is evaluated at the given y by a full eigendecomposition. A slack whose negative eigenvalues are
         within rounding counts as PSD. The number serves for comparison and is no proof; `certify` proves a
@@ -244,27 +240,22 @@ class Statement(Owner):
         values = np.linalg.eigvalsh(S)
         rounding = 1e-14 * self.order * norm_bound(S)
         spectrum = np.where(np.abs(values) <= rounding, 0.0, -values)
-        return -self.conjugate_sum(y) - self.regularizer.support(spectrum, self.n)
+        return -self.conjugate_sum(y) - self.regularizer.support(spectrum)
 
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
         """The argument y as `Multipliers`: one array for each loss term (or one array for a single term)."""
-        y = read_multipliers(y, self.terms, self.equalities)
-        sizes, got = self.sizes, [part.size if part.ndim == 1 else part.shape for part in y.parts]
-        if sizes != got or len(y.terms) != len(self.terms):
+        y = read_multipliers(y, self.losses, self.constraints)
+        sizes, got = self.sizes, [part.size if part.ndim == 1 else part.shape for part in y.terms]
+        if sizes != got or len(y.losses) != len(self.losses):
             raise ProblemError(f"multipliers must have sizes {sizes}, got {got}")
-        if self.regularizer.row_multipliers and y.rows is not None and y.rows.shape != (self.n,):
-            raise ProblemError(f"multipliers of the rows must have shape ({self.n},), got {y.rows.shape}")
         if not y.finite:
             raise ProblemError("multipliers must be finite, got NaN or infinity")
         return y
 
-    def like(
-        self, cost: Matrix, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...],
-        regularizer: Regularizer,
-    ) -> Self:  # fmt: skip
+    def like(self, cost: Matrix, terms: Iterable[LossTerm | Constraint], regularizer: Regularizer) -> Self:
         """The problem with other numbers in the same pattern; nothing is checked."""
         out = object.__new__(type(self))
-        set_fields(out, frozen(cost), terms, equalities, regularizer, self.basis, self.name)
+        set_fields(out, frozen(cost), tuple(terms), regularizer, self.basis, self.name)
         return out
 
     def with_basis(self, basis: Basis) -> Self:
@@ -289,7 +280,7 @@ class Statement(Owner):
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """A JSON header and arrays from which `unpack` restores the problem."""
-        return storage.pack(self.cost, self.terms, self.equalities, self.regularizer, self.basis, self.name)
+        return storage.pack(self.cost, self.terms, self.regularizer, self.basis, self.name)
 
     @classmethod
     def unpack(cls, header: dict[str, Any], data: dict[str, Any]) -> Self:

@@ -11,45 +11,45 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.files import saved
 from npkl_models.files.arrays import Archive
-from npkl_models.files.fields import listed, mapping, text, whole
+from npkl_models.files.fields import listed, mapping, number, text, whole
 from npkl_models.files.saved import Header
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import FUNCTIONALS, Functional
-from npkl_models.model.losses import LOSSES
-from npkl_models.model.regularizers import REGULARIZERS, Regularizer
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.losses import LOSSES, BoxLoss, Loss, get_loss, huber
+from npkl_models.model.regularizers import REGULARIZERS, Regularizer, RowNormBound
+from npkl_models.model.terms import Constraint, LossTerm
 
 Arrays = dict[str, Any]
 FEW = 2**20  # points or values that a file may declare even if it holds fewer numbers
 WIDEST = 4  # most columns of a factor, over the number of points
 HISTORY = "history."
+KNOWN = {**REGULARIZERS, "row_norm": RowNormBound}  # formats before 4 have bounds on rows as a regulariser
+SIDES = {"equal": "equal", "at most": "upper", "at least": "lower"}  # of the kinds of constraints
 
 
 def pack(
-    cost: Matrix, terms: Sequence[LossTerm], equalities: Sequence[Equality], regularizer: Regularizer,
+    cost: Matrix, terms: Sequence[LossTerm | Constraint], regularizer: Regularizer,
     basis: Basis | None, name: str,
 ) -> tuple[Header, Arrays]:  # fmt: skip
     """The parts of a problem as a JSON header and arrays."""
     coo = sp.coo_array(cost)
     arrays: Arrays = {"cost.row": coo.row, "cost.col": coo.col, "cost.data": coo.data}
     parts: list[Header] = []
-    every: tuple[LossTerm | Equality, ...] = (*terms, *equalities)
-    for k, part in enumerate(every):
+    for k, part in enumerate(terms):
         if FUNCTIONALS.get(part.functional.kind) is not type(part.functional):
             raise ProblemError(f"only functionals in FUNCTIONALS can be saved, got {part.functional!r}")
         described: Header = {"kind": part.functional.kind, "name": part.name}
         arrays |= {f"part{k}.index{a}": index for a, index in enumerate(part.functional.indices)}
         arrays |= {f"part{k}.number.{name}": own for name, own in part.functional.numbers.items()}
         if isinstance(part, LossTerm):
-            if type(LOSSES.get(part.loss.name)) is not type(part.loss):
-                raise ProblemError(f"only losses in LOSSES can be saved, got {part.loss!r}")
-            described["loss"] = {"name": part.loss.name, **asdict(part.loss)}
+            described["loss"] = _described(part.loss)
             arrays |= {f"part{k}.target": part.target, f"part{k}.weight": part.weight}
         else:
+            described["constraint"] = part.kinds[0]
             arrays[f"part{k}.value"] = part.value
         parts.append(described)
     if REGULARIZERS.get(regularizer.name) is not type(regularizer):
@@ -72,7 +72,7 @@ def unpack(header: Header, data: Arrays) -> Header:
     """The parts of a problem by their names, from the header and arrays of `pack`."""
     n = whole(header, "n", 2)
     cost = sp.coo_array((data["cost.data"], (data["cost.row"], data["cost.col"])), shape=(n, n))
-    terms, equalities = [], []
+    terms: list[LossTerm | Constraint] = []
     for k, part in enumerate(header["parts"]):
         cls = FUNCTIONALS[part["kind"]]
         head = f"part{k}.number."
@@ -80,10 +80,12 @@ def unpack(header: Header, data: Arrays) -> Header:
         functional = _functional(cls, n, tuple(data[f"part{k}.index{a}"] for a in range(cls.arity)), numbers)
         if "loss" in part:
             target, weight = data[f"part{k}.target"], data[f"part{k}.weight"]
-            loss = _made(mapping(part["loss"], "a loss"), {name: type(one) for name, one in LOSSES.items()})
+            loss = _loss(mapping(part["loss"], "a loss"))
             terms.append(LossTerm(functional, loss, target, weight, text(part, "name")))
         else:
-            equalities.append(Equality(functional, data[f"part{k}.value"], text(part, "name")))
+            kind = text(part, "constraint") if "constraint" in part else "equal"  # as before format 4
+            side = {SIDES[chosen("constraint", kind, SIDES)]: data[f"part{k}.value"]}
+            terms.append(Constraint(functional, **side, name=text(part, "name")))
     Q = data.get("basis")
     if "basis.data" in data:
         ends = (data["basis.row"], data["basis.col"])
@@ -93,8 +95,8 @@ def unpack(header: Header, data: Arrays) -> Header:
         Q = sp.csr_array((data["basis.data"], ends), shape=shape)
     basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
-        "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": text(header, "name"),
-        "regularizer": _made(mapping(header["regularizer"], "a regulariser"), REGULARIZERS),
+        "cost": cost, "terms": terms, "basis": basis, "name": text(header, "name"),
+        "regularizer": _made(mapping(header["regularizer"], "a regulariser"), KNOWN),
     }  # fmt: skip
 
 
@@ -111,12 +113,38 @@ def _functional(
     return made
 
 
+def _described(loss: Loss) -> Header:
+    """The name of a loss, with its numbers if these alone make it."""
+    if isinstance(loss, BoxLoss):
+        return asdict(loss)
+    if type(LOSSES.get(loss.name)) is not type(loss):
+        raise ProblemError(f"only losses in LOSSES, and any BoxLoss, can be saved, got {loss!r}")
+    return {"name": loss.name}
+
+
+def _loss(described: Header) -> Loss:
+    """The loss that `_described` describes, or that earlier formats did; a wrong field is an error."""
+    if described.keys() == {"name"}:
+        return get_loss(text(described, "name"))
+    if described.keys() == {"name", "delta"}:
+        return huber(number(described, "delta"))
+    wanted = asdict(huber())
+    if described.keys() != wanted.keys():
+        raise ProblemError(f"a loss must have the fields {', '.join(wanted)}, got {sorted(described)[:9]}")
+    for name, example in wanted.items():
+        if type(described[name]) is not type(example):
+            raise ProblemError(
+                f"field {name!r} of a loss must be {type(example).__name__}, got {described[name]!r:.60}"
+            )
+    return BoxLoss(**described)
+
+
 def _made(described: Header, known: dict[str, Any]) -> Any:
-    """A loss or a regulariser from its name and parameters; a wrong parameter is an error."""
+    """A regulariser from its name and parameters; a wrong parameter is an error."""
     own = dict(described)
     name = text(own, "name")
     if name not in known:
-        raise unknown("loss or regulariser", name, known)
+        raise unknown("regulariser", name, known)
     del own["name"]
     made = known[name](**own)
     if json.dumps(asdict(made), sort_keys=True) != json.dumps(own, sort_keys=True):
@@ -173,7 +201,7 @@ def _check_answer(shapes: dict[str, Any], n: int, sizes: Sequence[int]) -> None:
     V = shapes.pop("V", (n, 1))
     if len(V) != 2 or V[0] != n or not 1 <= V[1] <= WIDEST * n:
         raise ProblemError(f"V must have {n} rows and up to {WIDEST * n} columns, got shape {V}")
-    given = {name: (size,) for name, size in (*((f"y{k}", m) for k, m in enumerate(sizes)), ("y.rows", n))}
+    given = {f"y{k}": (size,) for k, size in enumerate(sizes)} | {"y.rows": (n,)}  # rows before format 4
     for name in [name for name in given if name in shapes]:
         if shapes.pop(name) != given[name]:
             raise ProblemError(f"{name} must have {given[name][0]} numbers, got another shape")

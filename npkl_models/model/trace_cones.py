@@ -24,13 +24,12 @@ class CvxSupport(NamedTuple):
     --------
     >>> import npkl_models as nm
     >>> nm.CvxSupport._fields
-    ('value', 'slack', 'constraints', 'rows')
+    ('value', 'slack', 'constraints')
     """
 
     value: Cvx
     slack: Cvx
     constraints: list[Cvx]
-    rows: Cvx | None
 
 
 def needs_majorisation(p: float) -> bool:
@@ -64,21 +63,21 @@ def bound_support(S: Cvx, p: float, B: float) -> CvxSupport:
     radius = B ** (1 / p)
     if p == 1:
         level = cp.Variable(nonneg=True)
-        return CvxSupport(B * level, S + level * np.eye(n), [], None)
+        return CvxSupport(B * level, S + level * np.eye(n), [])
     if p == 4:
         W, Y, T, block = _schur_multipliers(n)
-        return CvxSupport(radius**2 * cp.norm(W, "fro") + cp.trace(T), S - Y - Y.T, [block], None)
+        return CvxSupport(radius**2 * cp.norm(W, "fro") + cp.trace(T), S - Y - Y.T, [block])
     P = cp.Variable((n, n), symmetric=True)
     if p == 2:
-        return CvxSupport(radius * cp.norm(P, "fro"), S + P, [P >> 0], None)
+        return CvxSupport(radius * cp.norm(P, "fro"), S + P, [P >> 0])
     q = p / (p - 1)
     if q in TOWERS:  # ||P||_q <= t iff tr P^q / t^(q-1) <= t
         t = cp.Variable(nonneg=True)
         form, constraints = TOWERS[q](P, t)
-        return CvxSupport(radius * t, S + P, [P >> 0, form <= t, *constraints], None)
+        return CvxSupport(radius * t, S + P, [P >> 0, form <= t, *constraints])
     x, constraints = _majorant(P)
     norm = cp.pnorm(x, q)
-    return CvxSupport(radius * norm, S + P, [P >> 0, *constraints], None)
+    return CvxSupport(radius * norm, S + P, [P >> 0, *constraints])
 
 
 def penalty_support(S: Cvx, p: float, G: float) -> CvxSupport:
@@ -87,14 +86,14 @@ def penalty_support(S: Cvx, p: float, G: float) -> CvxSupport:
 
     n = S.shape[0]
     if p == 1:
-        return CvxSupport(0.0, S + G * np.eye(n), [], None)
+        return CvxSupport(0.0, S + G * np.eye(n), [])
     if p == 4:
         W, Y, T, block = _schur_multipliers(n)
-        return CvxSupport(cp.sum_squares(W) / G + cp.trace(T), S - Y - Y.T, [block], None)
+        return CvxSupport(cp.sum_squares(W) / G + cp.trace(T), S - Y - Y.T, [block])
     q = p / (p - 1)
     P = cp.Variable((n, n), symmetric=True)
     form, constraints = trace_power(P, q)  # with P = Z / G, since a power of G alone might overflow
-    return CvxSupport((G / q) * form, S + G * P, [P >> 0, *constraints], None)
+    return CvxSupport((G / q) * form, S + G * P, [P >> 0, *constraints])
 
 
 def _cube(K: Cvx, t: Cvx) -> tuple[Cvx, list[Cvx]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,7 +131,7 @@ class TracePower(Regularizer):
             return 0.0
         return self.penalty / self.p * float(np.sum(np.maximum(eigenvalues, 0) ** self.p))
 
-    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+    def violation(self, eigenvalues: Array, more: float = 0.0) -> float:
         if self.bound is None:
             return 0.0
         radius = self.bound ** (1 / self.p)
@@ -150,7 +149,7 @@ class TracePower(Regularizer):
         return (U * shares) @ R
 
     def rescale(self, V: Array) -> Array:
-        excess = self.violation(gram_eigenvalues(V / inside(V)), np.zeros(0))
+        excess = self.violation(gram_eigenvalues(V / inside(V)))
         return V * (inside(V) / np.sqrt(1 + excess)) if excess > 0 else V
 
     def trace_bound(self, n: int) -> float:
@@ -158,7 +157,7 @@ class TracePower(Regularizer):
             return float("inf")
         return float(n ** (1 - 1 / self.p) * self.bound ** (1 / self.p))
 
-    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+    def support(self, eigenvalues: Array) -> float:
         positive = np.maximum(eigenvalues, 0.0)
         q, size = self.conjugate_exponent, positive.size
         if self.bound is not None:
@@ -192,14 +191,14 @@ class TracePower(Regularizer):
         shape = (positive / top) ** (1 / (self.p - 1))
         return self.bound ** (1 / self.p) * shape / schatten_norm(shape, self.p)
 
-    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+    def cvxpy_primal(self, K: Cvx) -> tuple[Cvx, list[Cvx]]:
         form, constraints = trace_power(K, self.p)
         if self.penalty is not None:
             G = parameter("G", self.penalty)
-            return G * (form / self.p), constraints, None
-        return 0.0, [*constraints, form <= parameter("B", self.bound)], None
+            return G * (form / self.p), constraints
+        return 0.0, [*constraints, form <= parameter("B", self.bound)]
 
-    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+    def cvxpy_support(self, S: Cvx) -> CvxSupport:
         if self.bound is not None:
             return bound_support(S, self.p, self.bound)
         return penalty_support(S, self.p, self.penalty or 0.0)

@@ -14,7 +14,7 @@ multipliers may cancel each other, the bound may be weaker than that of the whol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
     n: int
     cost: Matrix
-    terms: tuple[LossTerm, ...]
+    losses: tuple[LossTerm, ...]
     name: str
 
 
@@ -67,32 +67,26 @@ class Split:
         """For each term, a mask of the values that touch anchored points only."""
         inside = np.zeros(self.whole.n, dtype=bool)
         inside[self.anchored] = True
-        return tuple(_inside(term, inside) for term in self.whole.terms)
+        return tuple(_inside(term, inside) for term in self.whole.losses)
 
     @cached_property
     def problem(self) -> Statement | None:
         """The problem of the anchored points; None if it has no terms or fewer than two points."""
         place = np.full(self.whole.n, -1)
         place[self.anchored] = np.arange(self.anchored.size)
-        terms = [
-            LossTerm(
-                term.functional.kept(kept).over(self.anchored.size, place),
-                term.loss, term.target[kept], term.weight[kept], term.name,
-            )
-            for term, kept in zip(self.whole.terms, self.kept, strict=True)
-            if kept.any()
-        ]  # fmt: skip
+        own = [term.kept(mask) for term, mask in zip(self.whole.losses, self.kept, strict=True) if mask.any()]
+        terms = [replace(term, functional=term.functional.over(self.anchored.size, place)) for term in own]
         return Statement(self.cost, terms, name=self.whole.name) if terms and self.anchored.size > 1 else None
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers of the problem of the anchored points, from those of the whole problem."""
-        pairs = zip(y.terms, self.kept, strict=True)
+        pairs = zip(y.losses, self.kept, strict=True)
         return Multipliers(tuple(part[kept] for part, kept in pairs if kept.any()))
 
     def unfold(self, y: Multipliers | None) -> Multipliers:
         """Multipliers of the whole problem; those of values that touch other points are zero."""
         out = [np.zeros(kept.size) for kept in self.kept]
-        parts = iter(() if y is None else y.terms)
+        parts = iter(() if y is None else y.losses)
         for whole, kept in zip(out, self.kept, strict=True):
             if y is not None and kept.any():
                 whole[kept] = next(parts)
@@ -107,8 +101,8 @@ def split(problem: Statement) -> Split | None:
 
 
 def _search(problem: Statement) -> Split | None:
-    known = problem.regularizer.vacuous and problem.basis is None and not problem.equalities
-    if not known or any(term.functional.arity == 0 for term in problem.terms):
+    known = problem.regularizer.vacuous and problem.basis is None and not problem.constraints
+    if not known or any(term.functional.arity == 0 for term in problem.losses):
         return None
     size = norm_bound(problem.cost)
     small, ones = problem.n <= DENSE_SPECTRUM, np.ones(problem.n)
@@ -152,7 +146,7 @@ def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
     Multipliers that gain next to nothing, because x is small there, do not count.
     """
     out = np.zeros(labels.max() + 1, dtype=bool)
-    for term in problem.terms:
+    for term in problem.losses:
         t = term.functional.incidence
         first = np.full(term.functional.size, -1)
         first[t.owner] = labels[t.row]
@@ -183,7 +177,7 @@ def _checked(problem: Statement, cells: list[tuple[Index, Array]]) -> Split | No
     lowered = np.where(lowered > 0, lowered * (1 + problem.n * UNIT) + 4 * UNIT * np.abs(C.diagonal()), 0.0)
     if np.max(lowered, initial=0.0) > SINGULAR * norm_bound(problem.cost):
         return None
-    parts = Parts(problem.n, problem.cost, problem.terms, problem.name)
+    parts = Parts(problem.n, problem.cost, problem.losses, problem.name)
     return Split(parts, held, tuple(cells), sp.csr_array(C - sp.diags_array(lowered)))
 
 

@@ -8,19 +8,18 @@ bounds add up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg import Index, Mask
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.terms import Constraint, LossTerm
 from npkl_models.presolve.step import Point, Smaller
 
 SMALLEST = 2  # least number of parts with values
@@ -29,11 +28,10 @@ MOST = 32  # most parts; the smallest ones beyond form one part, since V has col
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The points of a part, and for each term and equality of the whole a mask of its values in the part."""
+    """The points of a part, and for each term of the whole a mask of its values in the part."""
 
     points: Index
     terms: tuple[Mask, ...]
-    equalities: tuple[Mask, ...]
 
 
 def separable(problem: Statement) -> bool:
@@ -53,11 +51,9 @@ def separated(problem: Statement) -> Smaller:
 def _labels(problem: Statement) -> Index:
     """A label for each point, the last one for points without values; empty if there is only one part."""
     whole: Index = np.zeros(0, dtype=np.intp)
-    R = problem.regularizer
-    known = R.vacuous or bool(R.row_multipliers)
-    tied = (*(t for t in problem.terms if not t.loss.separable),)
-    every = (*problem.terms, *problem.equalities)
-    if problem.basis is not None or not known or tied or any(p.functional.arity == 0 for p in every):
+    every, tied = problem.terms, not all(t.loss.separable for t in problem.losses)
+    known = problem.regularizer.vacuous and problem.basis is None
+    if not known or tied or any(p.functional.arity == 0 for p in every):
         return whole
     count, of_cost = connected_components(problem.cost, directed=False)
     row, column, valued = [], [], np.zeros(problem.n, dtype=bool)
@@ -86,34 +82,28 @@ def _labels(problem: Statement) -> Index:
 
 
 def _part(problem: Statement, inside: Mask) -> _Part:
-    def kept(part: LossTerm | Equality) -> Mask:
-        t = part.functional.incidence
-        out = np.zeros(part.functional.size, dtype=bool)
+    def kept(term: LossTerm | Constraint) -> Mask:
+        t = term.functional.incidence
+        out = np.zeros(term.functional.size, dtype=bool)
         out[t.owner] = inside[t.row]
         return out
 
-    terms, equalities = (tuple(map(kept, parts)) for parts in (problem.terms, problem.equalities))
-    return _Part(np.flatnonzero(inside), terms, equalities)
+    return _Part(np.flatnonzero(inside), tuple(map(kept, problem.terms)))
 
 
 def _statement(problem: Statement, part: _Part) -> Statement:
     place = np.full(problem.n, -1)
     place[part.points] = np.arange(part.points.size)
     n = part.points.size
-    terms: list[LossTerm] = []
-    for term, kept in zip(problem.terms, part.terms, strict=True):
-        if kept.any():
-            f = term.functional.kept(kept).over(n, place)
-            terms.append(LossTerm(f, term.loss, term.target[kept], term.weight[kept], term.name))
-    equalities = []
-    for equal, kept in zip(problem.equalities, part.equalities, strict=True):
-        if kept.any():
-            f = equal.functional.kept(kept).over(n, place)
-            equalities.append(Equality(f, equal.value[kept], equal.name))
-    if not (terms or equalities):  # a term that is zero: a point's distance from itself
+    terms: list[LossTerm | Constraint] = []
+    for term, mask in zip(problem.terms, part.terms, strict=True):
+        if mask.any():
+            own = term.kept(mask)
+            terms.append(replace(own, functional=own.functional.over(n, place)))
+    if not terms:  # a term that is zero: a point's distance from itself
         terms = [LossTerm(SquaredDistances(n, ([0], [0])), "square", 0.0, name="nothing")]
     C = problem.cost[part.points][:, part.points]
-    return Statement(C, terms, equalities, problem.regularizer, None, problem.name)
+    return Statement(C, terms, problem.regularizer, None, problem.name)
 
 
 def _together(problem: Statement, parts: list[_Part], points: tuple[Point, ...]) -> Point:
@@ -125,22 +115,10 @@ def _together(problem: Statement, parts: list[_Part], points: tuple[Point, ...])
     given = [y for _, y in points if y is not None]
     if len(given) < len(parts):
         return V, None
-    terms = _scattered(problem.terms, [part.terms for part in parts], [y.terms for y in given])
-    equal = _scattered(problem.equalities, [part.equalities for part in parts], [y.equalities for y in given])
-    rows = np.zeros(problem.n) if problem.regularizer.row_multipliers else None
+    out = [np.zeros(size) for size in problem.sizes]
     for part, y in zip(parts, given, strict=True):
-        if rows is not None and y.rows is not None:
-            rows[part.points] = y.rows
-    return V, Multipliers(terms, equal, rows)
-
-
-def _scattered(
-    whole: Sequence[LossTerm | Equality], masks: list[tuple[Mask, ...]], given: list[tuple[Array, ...]]
-) -> tuple[Array, ...]:
-    """Put the numbers of all parts at their places in the whole."""
-    out = tuple(np.zeros(part.functional.size) for part in whole)
-    for own, numbers in zip(masks, map(iter, given), strict=True):
-        for into, kept in zip(out, own, strict=True):
-            if kept.any():
-                into[kept] = next(numbers)
-    return out
+        numbers = iter(y.terms)
+        for into, mask in zip(out, part.terms, strict=True):
+            if mask.any():
+                into[mask] = next(numbers)
+    return V, problem.split_multipliers(out)

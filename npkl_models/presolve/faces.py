@@ -19,7 +19,7 @@ from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.terms import Constraint, LossTerm, Multipliers
 
 LARGEST = 5_000  # most points for which a face of centred kernels is written as a (dense) basis
 CENTRED = 64 * UNIT  # a basis counts as centred if the norm of its column sums is at most this times n
@@ -32,16 +32,16 @@ class Face:
     Attributes
     ----------
     problem : Problem
-        The problem over the face, without the equalities that the basis meets.
+        The problem over the face, without the constraints that the basis meets.
     kept : tuple of ndarray of bool
-        For each equality of the original problem, which of its values are kept.
+        For each constraint of the original problem, which of its values are kept.
     heir : ndarray of int
-        For each value of all equalities, the kept value that is equal on the face; -1 if the face makes the
+        For each value of all constraints, the kept value that is equal on the face; -1 if the face makes the
         value zero.
     sign : ndarray of float
         -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1.
-    terms : int
-        Number of terms of the original problem.
+    losses : int
+        Number of loss terms of the original problem.
     whole : bool
         Whether the face is the whole cone, and the problem is unchanged.
     """
@@ -50,52 +50,52 @@ class Face:
     kept: tuple[Mask, ...]
     heir: Index
     sign: Array
-    terms: int
+    losses: int
     whole: bool = False
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers over the face, from those of the original problem; equal values add up."""
-        if self.whole or not y.equalities:
+        if self.whole or not y.constraints:
             return y
-        terms = y.terms or tuple(np.zeros(term.functional.size) for term in self.problem.terms)
-        every, counts = np.concatenate(y.equalities) * self.sign, self.heir >= 0
+        terms = y.losses or tuple(np.zeros(term.functional.size) for term in self.problem.losses)
+        every, counts = np.concatenate(y.constraints) * self.sign, self.heir >= 0
         total = np.bincount(self.heir[counts], every[counts], every.size).astype(float)
         sizes = np.cumsum([kept.size for kept in self.kept])[:-1]
         parts: list[Array] = np.split(total, sizes)
         pairs = zip(parts, self.kept, strict=True)
-        return replace(y, terms=terms, equalities=tuple(part[kept] for part, kept in pairs if kept.any()))
+        return Multipliers(terms, tuple(part[kept] for part, kept in pairs if kept.any()))
 
     def unfold(self, y: Multipliers) -> Multipliers:
         """Multipliers of the original problem; those of equalities that the basis meets are zero."""
-        left, out = iter(y.equalities), []
+        left, out = iter(y.constraints), []
         for kept in self.kept:
             part = np.zeros(kept.size)
             if kept.any():
                 part[kept] = next(left)
             out.append(part)
-        return replace(y, terms=y.terms[: self.terms], equalities=tuple(out))
+        return Multipliers(y.losses[: self.losses], tuple(out))
 
 
 def face_of(problem: Statement) -> Face:
     """The problem over its face; unchanged if the face is the whole cone, or too large to write down."""
-    face = _face(problem) if problem.equalities else None
+    face = _face(problem) if problem.constraints else None
     if face is not None:
         return face
-    kept = tuple(np.ones(e.functional.size, dtype=bool) for e in problem.equalities)
+    kept = tuple(np.ones(e.functional.size, dtype=bool) for e in problem.constraints)
     heir = _own(kept)
-    return Face(problem, kept, heir, np.ones(heir.size), len(problem.terms), whole=True)
+    return Face(problem, kept, heir, np.ones(heir.size), len(problem.losses), whole=True)
 
 
 @fact
 def _face(problem: Statement) -> Face | None:
     """The face; None for the whole cone, or if the face is too large."""
-    centring = any(map(_is_centring, problem.equalities))
+    centring = any(map(_is_centring, problem.constraints))
     if problem.basis is not None:
         kept, heir, sign = _kept(problem, np.arange(problem.n), np.zeros(problem.n, dtype=bool))
         if centring:
             return _restrict(problem, _within(problem.basis), kept, heir, sign)
         twice = not all(mask.all() for mask in kept)
-        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.terms)) if twice else None
+        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
     if centring and problem.n > LARGEST:
         return None
     label, gone = _groups(problem)
@@ -105,7 +105,7 @@ def _face(problem: Statement) -> Face | None:
     kept, heir, sign = _kept(problem, label, gone)
     if plain and not centring:  # equalities that are stated twice are kept once
         twice = not all(mask.all() for mask in kept)
-        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.terms)) if twice else None
+        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
     basis = complement(problem.n) if plain else _shared_rows(label, gone, centring)
     return _restrict(problem, basis, kept, heir, sign)
 
@@ -121,45 +121,40 @@ def _restrict(
 ) -> Face | None:
     if basis is None:
         return None
-    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.terms))
+    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.losses))
 
 
 def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> Statement:
-    """The problem with the kept equalities; with a term that is always zero if nothing is kept."""
-    left = tuple(_part(e, mask) for e, mask in zip(problem.equalities, kept, strict=True) if mask.any())
-    terms = problem.terms
+    """The problem with the kept constraints; with a term that is always zero if nothing is kept."""
+    pairs = zip(problem.constraints, kept, strict=True)
+    left = tuple(part if mask.all() else part.kept(mask) for part, mask in pairs if mask.any())
+    terms = problem.losses
     if not (terms or left):  # a point's distance from itself
         terms = (LossTerm(SquaredDistances(problem.n, ([0], [0])), "square", 0.0, name="nothing"),)
     basis = problem.basis if basis is None else basis
-    return replace(problem, terms=terms, equalities=left, basis=basis)
+    return replace(problem, terms=(*terms, *left), basis=basis)
 
 
-def _part(equality: Equality, mask: Mask) -> Equality:
-    f = equality.functional
-    if mask.all():
-        return equality
-    return replace(equality, functional=f.kept(mask), value=equality.value[mask])
-
-
-def _is_centring(equality: Equality) -> bool:
-    return isinstance(equality.functional, TotalSum) and not equality.value.any()
+def _is_centring(part: Constraint) -> bool:
+    return isinstance(part.functional, TotalSum) and not part.upper.any()
 
 
 def _groups(problem: Statement) -> tuple[Index, Mask]:
     """Labels of the groups of points that share a row, and a mask of the groups with a row of zeros."""
     fixed = np.full(problem.n, np.nan)
-    entries = [e for e in problem.equalities if isinstance(e.functional, Entries)]
+    entries = [e for e in problem.constraints if isinstance(e.functional, Entries)]
     for part in entries:
         i, j = part.functional.indices
-        fixed[i[i == j]] = part.value[i == j]
+        own = (i == j) & ((part.upper == 0) | part.equal)
+        fixed[i[own]] = part.upper[own]
     edges = [np.zeros((0, 2), dtype=np.intp)]
-    for part in entries:
+    for part in (e for e in entries if e.equal):
         i, j = part.functional.indices
         same = (i != j) & (part.value == fixed[i]) & (part.value == fixed[j])
         edges.append(np.stack([i[same], j[same]], axis=1))
-    for part in problem.equalities:
+    for part in problem.constraints:
         if isinstance(part.functional, SquaredDistances):
-            edges.append(np.stack(part.functional.indices, axis=1)[part.value == 0])
+            edges.append(np.stack(part.functional.indices, axis=1)[part.upper == 0])
     count, label = components(problem.n, np.concatenate(edges))
     while (more := _followed(problem, label)).size:
         edges.append(more)
@@ -172,8 +167,8 @@ def _groups(problem: Statement) -> tuple[Index, Mask]:
 def _followed(problem: Statement, label: Index) -> Index:
     """Pairs of points of different groups that equal distances join: d_ij = d_ik, where i, j share a row."""
     out = [np.zeros((0, 2), dtype=np.intp)]
-    for part in problem.equalities:
-        if isinstance(part.functional, DistanceDifferences):
+    for part in problem.constraints:
+        if isinstance(part.functional, DistanceDifferences) and part.equal:
             i, j, k = (index[part.value == 0] for index in part.functional.indices)
             a, b, c = label[i], label[j], label[k]
             out.append(np.stack([i, k], axis=1)[(a == b) & (a != c)])
@@ -183,12 +178,14 @@ def _followed(problem: Statement, label: Index) -> Index:
 
 def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
     """Which values are kept (equal values once, none that the face meets), their heirs and signs."""
-    masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
+    masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.constraints]
     ends = np.cumsum([0, *(mask.size for mask in masks)])
     rows, sign = [], np.ones(int(ends[-1]))
-    for part, start in zip(problem.equalities, ends[:-1], strict=True):
+    for part, start in zip(problem.constraints, ends[:-1], strict=True):
         f = part.functional
         at = start + np.arange(f.size)
+        if not part.equal:
+            continue
         if isinstance(f, DistanceDifferences):
             i, j, k = (label[index] for index in f.indices)
             sign[at] = np.where(j <= k, 1.0, -1.0)

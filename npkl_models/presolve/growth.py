@@ -42,7 +42,7 @@ class _Wishes:
 def grown(parts: Split, V: Array) -> Array | None:
     """A factor (n x (r + cells)) from a factor V of the anchored points; None if a value is not an entry."""
     problem = parts.whole
-    if not all(isinstance(term.functional, Entries) for term in problem.terms):
+    if not all(isinstance(term.functional, Entries) for term in problem.losses):
         return None
     wishes = _wishes(parts)
     if not np.isfinite(wishes.change).all():
@@ -73,7 +73,7 @@ def _wishes(parts: Split) -> _Wishes:
     for k, (points, vector) in enumerate(parts.cells):
         cell[points], x[points] = k, vector
     rows, columns, values, slots, at = [], [], [], [], 0
-    for number, (term, kept) in enumerate(zip(problem.terms, parts.kept, strict=True)):
+    for number, (term, kept) in enumerate(zip(problem.losses, parts.kept, strict=True)):
         left = ~kept
         i, j = (index[left] for index in term.functional.indices)
         zero = np.zeros(i.size)
@@ -108,7 +108,7 @@ def _least(parts: Split, wishes: _Wishes, count: int, place: Index) -> tuple[Arr
 def _loss(parts: Split, wishes: _Wishes, change: Array) -> Array:
     out = np.zeros(wishes.wanted.size)
     for where, number in wishes.slots:
-        term, left = parts.whole.terms[number], ~parts.kept[number]
+        term, left = parts.whole.losses[number], ~parts.kept[number]
         z = wishes.share[where] * change[where]
         out[where] = term.weight[left] * term.loss.value(z, term.target[left])
     return out

@@ -9,7 +9,7 @@ that a proof for one problem is a proof for the other. Other units round the num
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -85,11 +85,7 @@ class Units:
 
     def inner_multipliers(self, y: Multipliers) -> Multipliers:
         """Multipliers in the units of the problem."""
-        if self.cost == 1.0:
-            return y
-        rows = None if y.rows is None else y.rows / self.cost
-        terms, equalities = (tuple(part / self.cost for part in parts) for parts in (y.terms, y.equalities))
-        return Multipliers(terms, equalities, rows)
+        return y if self.cost == 1.0 else y.each(lambda part: part / self.cost)
 
 
 def own_units(problem: Statement) -> Units:
@@ -142,7 +138,7 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
     if regularizer is None:
         return None
     terms = []
-    for term in problem.terms:
+    for term in problem.losses:
         found: tuple[Array, Array] | None = (term.target, term.weight)
         loss = term.loss.in_units(root).in_units(root)
         for _ in range(2 if root != 1.0 else 0):  # root by root, so that numbers stay in range
@@ -151,23 +147,23 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
         if found is None:
             return None
         terms.append(LossTerm(term.functional, loss, found[0], found[1] / cost, term.name))
-    equalities = [replace(part, value=part.value / root / root) for part in problem.equalities]
+    constraints = [part.moved(part.value / root / root) for part in problem.constraints]
     C = shell(problem.cost)
     if cost != 1.0:
         C.data = C.data / cost
     if not np.isfinite(C.data).all():
         return None
-    return problem.like(C, tuple(terms), tuple(equalities), regularizer)
+    return problem.like(C, (*terms, *constraints), regularizer)
 
 
 def _exact(problem: Statement, units: Units) -> bool:
     """Whether a change to binary units and back restores all numbers to the last bit."""
     back = _in_units(units.problem, 1 / units.cost, 1 / units.root).problem
     same = np.array_equal(back.cost.data, problem.cost.data) and back.regularizer == problem.regularizer
-    same = same and all(a.loss == b.loss for a, b in zip(back.terms, problem.terms, strict=True))
+    same = same and all(a.loss == b.loss for a, b in zip(back.losses, problem.losses, strict=True))
     pairs: list[tuple[Any, Any]] = [
-        *((a.weight, b.weight) for a, b in zip(back.terms, problem.terms, strict=True)),
-        *((a.target, b.target) for a, b in zip(back.terms, problem.terms, strict=True)),
-        *((a.value, b.value) for a, b in zip(back.equalities, problem.equalities, strict=True)),
+        *((a.weight, b.weight) for a, b in zip(back.losses, problem.losses, strict=True)),
+        *((a.target, b.target) for a, b in zip(back.losses, problem.losses, strict=True)),
+        *((a.value, b.value) for a, b in zip(back.constraints, problem.constraints, strict=True)),
     ]
     return bool(same) and all(np.array_equal(a, b) for a, b in pairs)

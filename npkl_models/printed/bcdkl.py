@@ -127,7 +127,7 @@ class BCDKLPlan(EnginePlan):
 
 def _plan(problem: Statement, options: BCDKLOptions) -> BCDKLPlan:
     """Check that the options fit the problem."""
-    if problem.regularizer.row_multipliers and options.unlabelled != "rows":
+    if problem.constraints and options.unlabelled != "rows":
         raise UnsupportedError(
             f"unlabelled must be 'rows' for a problem with row norms, got {options.unlabelled!r}"
         )
@@ -136,9 +136,9 @@ def _plan(problem: Statement, options: BCDKLOptions) -> BCDKLPlan:
 
 def without_programs(problem: Statement) -> str | None:
     """The reason why a row has no program: a kink beside a quartic loss or a bound on the row; or None."""
-    if all(term.loss.smooth for term in problem.terms):
+    if all(term.loss.smooth for term in problem.losses):
         return None
-    if problem.regularizer.row_multipliers or bool(np.any(structure(problem).quadratic > 0)):
+    if problem.constraints or bool(np.any(structure(problem).quadratic > 0)):
         return "has row programs with neither a loss on the diagonal nor a row-norm bound"
     return None
 
@@ -151,7 +151,8 @@ def beyond(problem: Statement) -> str | None:
 TAKES = Takes(
     losses=("any",),
     diagonal=("quadratic",),
-    regularizers=("none", "row norm"),
+    constraints="row norms",
+    regularizers=("none",),
     functionals=("entries",),
     beyond=beyond,
 )

@@ -23,6 +23,7 @@ from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Constraint
 
 PASSES = 200
 SETTLED = 1e-11  # largest change of a multiplier in the last pass
@@ -181,10 +182,13 @@ class FreeRows:
         place = np.zeros(problem.n, dtype=np.intp)
         place[self.held] = np.arange(self.held.size)
         terms = []
-        for term in problem.terms:
+        for term in problem.losses:
             i, j = term.functional.indices
             terms.append(replace(term, functional=Entries(self.held.size, (place[i], place[j]))))
-        return replace(problem, cost=0.5 * (schur + schur.T), terms=tuple(terms))
+        every = np.arange(self.held.size)  # a bound on all rows is one on the held rows
+        own = Entries(self.held.size, (every, every))
+        kept = (Constraint(own, upper=c.upper[self.held], name=c.name) for c in problem.constraints)
+        return replace(problem, cost=0.5 * (schur + schur.T), terms=(*terms, *kept))
 
     def expand(self, V: Array) -> Array:
         """The rows of all points from the rows of the held points (eq. (37))."""

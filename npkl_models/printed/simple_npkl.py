@@ -75,7 +75,7 @@ class PrintedSimpleNPKLPlan(AscentPlan):
     def ascend(self, ascent: Ascent, x: Array) -> None:
         """Steps of 1 / (m / G + 1 / C) for a penalty and p = 2 (Prop. 6), of 1 / t otherwise."""
         R, project = ascent.dual.R, ascent.dual.project
-        curvatures = (float(np.max(1 / (2 * term.weight))) for term in self.problem.terms)
+        curvatures = (float(np.max(1 / (2 * term.weight))) for term in self.problem.losses)
         curvature = max(curvatures, default=0.0)
         point, t = ascent(x), 0
         while True:

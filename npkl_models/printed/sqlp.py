@@ -59,7 +59,7 @@ Parts = list[tuple[Products, Array]]
 
 def _parts(problem: Statement) -> Parts:
     """The rows of the terms that have a curvature."""
-    return [_products(term) for term in problem.terms if term.loss.curvature > 0]
+    return [_products(term) for term in problem.losses if term.loss.curvature > 0]
 
 
 def _quadratic(Q: Array, parts: Parts) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, LossTerm
-from npkl_models.show.letters import COMMA, constant, number, plain, put, tidy, written
+from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.show.letters import COMMA, RELATION, SIGN, constant, number, plain, put, tidy, written
 
 Named = tuple[tuple[str, str], ...]
 
@@ -44,12 +44,12 @@ class Dual:
 
 
 def explain_dual(problem: Statement) -> Dual:
-    """The dual: maximise -sum f*(y) - nu'b - R*(-S(y)), S(y) = C + sum y_e M_e + sum nu_k M_k.
+    """The dual: maximise -sum f*(y) - R*(-S(y)), S(y) = C + sum y_e M_e; nu are the y of constraints.
 
     The formulas contain the conjugates of the losses and the support function of the regulariser
     (Boyd & Vandenberghe 2004, section 5.9).
     """
-    ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
+    ys, nus = _letters("y", len(problem.losses)), _letters(r"\nu", len(problem.constraints))
     sums, rules, lines = _paid(problem, ys, nus)
     lines.insert(0, f"maximise over {_unknowns(problem, ys, nus)}")
     paid, cone = problem.regularizer.latex_dual
@@ -66,7 +66,7 @@ def explain_dual(problem: Statement) -> Dual:
     lines.append(f"with {plain(slack)}, {words} of order {problem.order}{end}")
     if rules:
         lines.append(f"subject to {plain(tidy(COMMA.join(rules)))},")
-    unknowns = [*ys, *nus, *(["d"] if problem.regularizer.row_multipliers else [])]
+    unknowns = [*ys, *nus]
     objective = " ".join(sums) or "0"
     latex = tidy(
         rf"\max_{{{', '.join(unknowns)}}} \; {objective}"
@@ -74,18 +74,18 @@ def explain_dual(problem: Statement) -> Dual:
     )
     definitions = _definitions(problem)
     lines += [f"  {name}: {plain(formula)}" for name, formula in definitions]
-    return Dual("\n".join(lines), latex, slack, definitions, _conditions(problem, ys))
+    return Dual("\n".join(lines), latex, slack, definitions, _conditions(problem, ys, nus))
 
 
 def dual_summands(problem: Statement) -> list[tuple[str, str]]:
     """The summands of the dual objective that are not zero: the name of each, and its LaTeX."""
-    ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
+    ys, nus = _letters("y", len(problem.losses)), _letters(r"\nu", len(problem.constraints))
     found = []
-    for term, y in zip(problem.terms, ys, strict=True):
+    for term, y in zip(problem.losses, ys, strict=True):
         paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
         if paid != "0":
             found.append((f"conjugates of the {term.name}", tidy(_conjugates(term, paid))))
-    for part, nu in zip(problem.equalities, nus, strict=True):
+    for part, nu in zip(problem.constraints, nus, strict=True):
         if paid := _of_values(part, nu):
             found.append((f"values of the {part.name}", f"- {paid}"))
     support, _ = problem.regularizer.latex_dual
@@ -101,9 +101,9 @@ def _conjugates(term: LossTerm, paid: str) -> str:
 
 
 def _paid(problem: Statement, ys: list[str], nus: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """The summands of losses and equalities, the domains of the multipliers, and the same in words."""
+    """The summands of losses and constraints, the domains of the multipliers, and the same in words."""
     sums, rules, lines = [], [], []
-    for term, y in zip(problem.terms, ys, strict=True):
+    for term, y in zip(problem.losses, ys, strict=True):
         paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
         if paid != "0":
             sums.append(_conjugates(term, paid))
@@ -111,35 +111,35 @@ def _paid(problem: Statement, ys: list[str], nus: list[str]) -> tuple[list[str],
         what = f"the {term.loss.name} loss, f*({plain(y)}), of {term.functional.size} {term.name}"
         total = "0" if paid == "0" else f"sum_e ({plain(paid)})"
         lines.append(f"  - {total} for {what},")
-    for part, nu in zip(problem.equalities, nus, strict=True):
+    for part, nu in zip(problem.constraints, nus, strict=True):
         paid = _of_values(part, nu)
         sums += [f"- {paid}"] if paid else []
+        rules += [f"{nu} {SIGN[part.kinds[0]]} 0"] if not part.equal else []
         lines.append(f"  - {plain(paid) or 0} of the {part.functional.size} {part.name} constraints,")
     return sums, rules, lines
 
 
 def _slack(problem: Statement, ys: list[str], nus: list[str]) -> str:
-    named = zip((*problem.terms, *problem.equalities), (*ys, *nus), strict=True)
+    named = zip(problem.terms, (*ys, *nus), strict=True)
     parts = ["C"] if problem.cost.nnz else []
     parts += [rf"\sum_e {letter}_e M_e^{{\text{{{written(part.name)}}}}}" for part, letter in named]
-    parts += [r"\operatorname{Diag}(d)"] if problem.regularizer.row_multipliers else []
     return "S = " + " + ".join(parts)
 
 
 def _definitions(problem: Statement) -> Named:
     """Definitions of C, Q and the indices, of the losses f_e and their conjugates, and of the matrices."""
     out = _given(problem)
-    for term in problem.terms:
+    for term in problem.losses:
         weight, loss = number(term.weight, "w"), put(term.loss.latex, {"t": number(term.target, "t")})
         out.append((f"loss of the {term.name}", tidy(f"f_e(z) = {weight} {loss}")))
-    if problem.terms:
+    if problem.losses:
         out.append(("its conjugate", r"f_e^*(y) = \sup_z \; (y z - f_e(z))"))
-    for part in (*problem.terms, *problem.equalities):
+    for part in problem.terms:
         matrix = part.functional.latex_matrix
         means = rf"\langle M_e, K \rangle = {part.functional.latex}"
         out.append((f"matrices of the {part.name}", f"M_e = {matrix}{COMMA}{means}" if matrix else means))
     R = problem.regularizer
-    if R.kind == R.name and not R.vacuous and R.spectral is None and R.row_radius is None:
+    if R.kind == R.name and not R.vacuous and R.spectral is None:
         out.append(("the regulariser, infinite off the cone", f"R: {R.latex}"))
     return tuple(out)
 
@@ -147,9 +147,9 @@ def _definitions(problem: Statement) -> Named:
 def _given(problem: Statement) -> list[tuple[str, str]]:
     """Definitions of C, Q, the indices, and of the numbers that vary with the index."""
     value = r"\text{value } e \text{ is of the points } i, j"
-    given = [(term.target, "t_e", "target") for term in problem.terms]
-    given += [(term.weight, "w_e", "weight") for term in problem.terms]
-    given += [(part.value, "b_e", "value") for part in problem.equalities]
+    given = [(term.target, "t_e", "target") for term in problem.losses]
+    given += [(term.weight, "w_e", "weight") for term in problem.losses]
+    given += [(part.value, "b_e", "value") for part in problem.constraints]
     varying = dict.fromkeys((letter, word) for values, letter, word in given if constant(values) is None)
     of_each = "".join(rf",\; {letter} \text{{ its {word}}}" for letter, word in varying)
     out = [("indices", rf"{value}{of_each},\; \delta_i \text{{ a unit vector}}")]
@@ -163,24 +163,29 @@ def _given(problem: Statement) -> list[tuple[str, str]]:
     return out
 
 
-def _conditions(problem: Statement, ys: list[str]) -> Named:
+def _conditions(problem: Statement, ys: list[str], nus: list[str]) -> Named:
     R = problem.regularizer
     S, X, cone = ("S", "K", r"K \succeq 0") if problem.basis is None else ("Q'SQ", "U", r"U \succeq 0")
     primal = ["K = Q U Q'", cone] if problem.basis is not None else [cone]
-    for part in problem.equalities:
-        primal.append(rf"{part.functional.latex} = {number(part.value, 'b')}")
+    for part in problem.constraints:
+        primal.append(rf"{part.functional.latex} {RELATION[part.kinds[0]]} {number(part.value, 'b')}")
     if not R.vacuous and R.constrains:
         primal.append(R.latex)
     out = [("primal feasibility", tidy(COMMA.join(primal)))]
-    for term, y in zip(problem.terms, ys, strict=True):
+    for term, y in zip(problem.losses, ys, strict=True):
         relation = "= f_e'" if term.loss.smooth else r"\in \partial f_e"
         means = rf"{y}_e {relation}(z_e){COMMA}z_e = {term.functional.latex}"
         out.append((f"slopes of the {term.name}", means))
+    for part, nu in zip(problem.constraints, nus, strict=True):
+        if not part.equal:
+            z, b = part.functional.latex, number(part.value, "b")
+            rules = rf"{nu}_e {SIGN[part.kinds[0]]} 0{COMMA}{nu}_e ({b} - {z}) = 0"
+            out.append((f"complementarity of the {part.name}", tidy(rules)))
     out.append(("dual feasibility and complementarity", tidy(R.latex_optimality(S, X))))
     return tuple(out)
 
 
-def _of_values(part: Equality, nu: str) -> str:
+def _of_values(part: Constraint, nu: str) -> str:
     """The formula b'nu; if all values are equal, their number replaces b."""
     one = constant(part.value)
     if one is None:
@@ -197,11 +202,8 @@ def _letters(letter: str, count: int) -> list[str]:
 
 
 def _unknowns(problem: Statement, ys: list[str], nus: list[str]) -> str:
-    parts = (*problem.terms, *problem.equalities)
     sizes = [
         f"{part.functional.size} multipliers {plain(letter)} of {part.name}"
-        for part, letter in zip(parts, (*ys, *nus), strict=True)
+        for part, letter in zip(problem.terms, (*ys, *nus), strict=True)
     ]
-    if problem.regularizer.row_multipliers:
-        sizes.append(f"{problem.n} multipliers d of the rows")
     return ", ".join(sizes)

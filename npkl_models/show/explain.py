@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.show.dual import Dual, explain_dual
-from npkl_models.show.letters import COMMA, constant, number, put, tidy
+from npkl_models.show.letters import COMMA, RELATION, constant, number, plain, put, tidy
 from npkl_models.show.tables import Forms, forms_of
 
 
@@ -51,18 +51,18 @@ def explain(problem: Statement) -> Explanation:
         f"{problem.name or 'problem'}: learn a positive semidefinite kernel K over {problem.n} points.",
         f"minimise <C, K>, C sparse with {problem.cost.nnz} entries," if problem.cost.nnz else "minimise",
     ]
-    for term in problem.terms:
+    for term in problem.losses:
         kind = f"{term.loss.name} loss of {term.functional.size} {term.functional.kind}"
         lines.append(f"  + {kind} ({term.name}), weight {_range(term.weight)}, {_targets(term.target)},")
     rules = [r"K \succeq 0"]
     R = problem.regularizer
     if not R.vacuous and not R.constrains:
         lines.append(f"  + {R.words},")
-    for part in problem.equalities:
-        rules.append(
-            rf"{part.functional.latex} = {number(part.value, 'b')} \; (e \le {part.functional.size})"
-        )
-        lines.append(f"  subject to {part.functional.size} {part.name} constraints,")
+    for part in problem.constraints:
+        rule = rf"{part.functional.latex} {RELATION[part.kinds[0]]} {number(part.value, 'b')}"
+        rules.append(rf"{rule} \; (e \le {part.functional.size})")
+        said = "" if part.equal else f", {plain(rule)}"
+        lines.append(f"  subject to {part.functional.size} {part.name} constraints{said},")
     if problem.basis is not None:
         rules.append(rf"K = Q U Q',\; U \in S_+^{{{problem.basis.size}}}")
         lines.append(f"  with K = Q U Q' over a basis of {problem.basis.size} vectors,")
@@ -78,7 +78,7 @@ def explain(problem: Statement) -> Explanation:
 def summands(problem: Statement) -> list[tuple[str, str]]:
     """The summands of the objective: the name of each, and its LaTeX."""
     found = [("cost", r"\langle C, K \rangle")] if problem.cost.nnz else []
-    for term in problem.terms:
+    for term in problem.losses:
         z = term.functional.latex
         weight, target = number(term.weight, "w"), number(term.target, "t")
         body = put(term.loss.latex, {"z": f"({z})" if " " in z else z, "t": target})

@@ -10,6 +10,9 @@ import numpy as np
 from npkl_models.linalg import Array
 
 COMMA = r",\; "
+RELATION = {"equal": "=", "at most": r"\le", "at least": r"\ge"}
+SIGN = {"at most": r"\ge", "at least": r"\le"}
+"""Of a value and its bound, and of the multiplier of a bound and zero, by the kind of a constraint."""
 NUMBER = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 RELATIONS = r"\\(?:le|ge|in|quad|cdot|succeq|text|rVert|;|,)"
 TIDY = (

@@ -15,7 +15,7 @@ from npkl_models.solve.choice import compile
 from npkl_models.solve.options import describe_options
 
 FORM_COLUMNS = ("backend", "predicted", "what it solves")
-SUPPORT_COLUMNS = ("backend", "losses", "regulariser", "basis", "equalities", "values")
+SUPPORT_COLUMNS = ("backend", "losses", "regulariser", "basis", "constraints", "values")
 OPTION_COLUMNS = ("option", "values", "default", "meaning")
 
 
@@ -59,7 +59,7 @@ def support_rows() -> list[tuple[str, ...]]:
     return [
         (
             name, takes.losses_in_words(), takes.regularizers_in_words(), takes.basis,
-            "yes" if takes.equalities else "no", ", ".join(takes.functionals),
+            takes.constraints, ", ".join(takes.functionals),
         )
         for name, takes in ((name, backend.takes) for name, backend in backends().items())
     ]  # fmt: skip

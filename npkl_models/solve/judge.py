@@ -221,7 +221,7 @@ def _no_kernel(case: _Case) -> Verdict:
         return None
     return (
         Status.INFEASIBLE,
-        "multipliers of the equalities prove that no kernel meets the constraints",
+        "multipliers of the constraints prove that no kernel meets the constraints",
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
+from npkl_models.model.facts import trace_bound
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
@@ -49,7 +50,7 @@ class Run:
         self.worked, self.due = 0.0, DUE  # work at the last look, and from there to the next, in certificates
         self.before_growth = np.inf  # the objective before the last new column
         R = problem.regularizer
-        self.confined = R.finite_support or bool(np.isfinite(R.trace_bound(problem.n)))
+        self.confined = R.finite_support or bool(np.isfinite(trace_bound(problem, np.inf)))
 
     def until(self, limit: int) -> Status:
         """Iterate until something ends the run; the status with which it ends."""

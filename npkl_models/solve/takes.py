@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.model.facts import constrained
 from npkl_models.model.functionals import FUNCTIONALS
 from npkl_models.model.losses import LOSSES, Loss
 from npkl_models.model.regularizer import Regularizer, TraceFace
@@ -55,13 +56,13 @@ class Takes:
         "smooth" and "quadratic" mean losses that are sums over the values. "shared" means losses that tie
         the values together.
     regularizers : tuple of str
-        Supported regularisers: "none", "row norm", "trace power", a name in `REGULARIZERS`, or "any".
+        Supported regularisers: "none", "trace power", a name in `REGULARIZERS`, or "any".
     powers : Powers
         Supported powers of a trace power.
     basis : {"no", "centred", "yes", "required"}
         Whether a basis is supported; "centred" supports only the basis of all centred vectors.
-    equalities : bool
-        Whether equalities are supported.
+    constraints : {"no", "row norms", "yes"}
+        Whether constraints are supported; "row norms" supports only one upper bound on all K_ii.
     functionals : tuple of str
         Supported kinds of functionals, or "any".
     beyond : callable
@@ -80,15 +81,19 @@ class Takes:
     regularizers: tuple[str, ...] = ()
     powers: Powers = Powers()
     basis: Literal["no", "centred", "yes", "required"] = "no"
-    equalities: bool = False
+    constraints: Literal["no", "row norms", "yes"] = "no"
     functionals: tuple[str, ...] = ("any",)
     beyond: Callable[[Statement], str | None] = _nothing_more
 
     def __post_init__(self) -> None:
         known = {
             "losses": {*FACES, *LOSSES}, "diagonal": {*FACES, *LOSSES}, "functionals": {"any", *FUNCTIONALS},
-            "regularizers": {"any", "none", "row norm", "trace power", *REGULARIZERS},
+            "regularizers": {"any", "none", "trace power", *REGULARIZERS},
         }  # fmt: skip
+        if self.constraints not in ("no", "row norms", "yes"):
+            raise UnsupportedError(
+                f"constraints must be 'no', 'row norms' or 'yes', got {self.constraints!r}"
+            )
         if self.basis not in ("no", "centred", "yes", "required"):
             raise UnsupportedError(f"basis must be 'no', 'centred', 'yes' or 'required', got {self.basis!r}")
         for field, names in known.items():
@@ -107,13 +112,15 @@ class Takes:
             return "works on the rows of V, not in a basis"
         if self.basis == "centred" and problem.basis is not None and not problem.basis.centring:
             return "works on the rows of V, and supports no basis except that of all centred vectors"
-        if problem.equalities and not self.equalities:
-            return "supports no hard equalities"
-        for part in (*problem.terms, *problem.equalities):
+        if problem.constraints and self.constraints == "no":
+            return f"supports no constraints, got {problem.constraints[0].name}"
+        if self.constraints == "row norms" and constrained(problem):
+            return f"supports only one upper bound on all K_ii, got {problem.constraints[0].name}"
+        for part in problem.terms:
             kind = part.functional.kind
             if not {"any", kind} & set(self.functionals):
                 return f"needs {_listed(self.functionals)}, got {kind}"
-        for term in problem.terms:
+        for term in problem.losses:
             reason = self._of_loss(term)
             if reason is not None:
                 return reason
@@ -148,7 +155,7 @@ class Takes:
 
     def regularizers_in_words(self) -> str:
         """The supported regularisers in words."""
-        words = {"none": "no regulariser", "row norm": "row norms", "trace power": self.powers.words}
+        words = {"none": "no regulariser", "trace power": self.powers.words}
         return _listed(tuple(words.get(name, name) for name in self.regularizers))
 
     def losses_in_words(self) -> str:

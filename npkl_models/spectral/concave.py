@@ -1,7 +1,7 @@
 """The concave dual of a problem with tr K^p, evaluated with its gradient and its primal point.
 
-D(y, nu) = -sum f*(y) - nu'b - R*(-S(y, nu)). At every y, let K(y) be the maximiser of <-S, K> - R(K). Without
-equalities, K(y) is a feasible kernel. So an evaluation gives a bound, an objective, and their gap. Source:
+D(y) = -sum f*(y) - R*(-S(y)). At every y, let K(y) be the maximiser of <-S, K> - R(K). Without
+constraints, K(y) is a feasible kernel. So an evaluation gives a bound, an objective, and their gap. Source:
 Zhuang, Tsang & Hoi, JMLR 12, 2011, eqs. (14), (20), (24), (25).
 """
 
@@ -52,7 +52,7 @@ class DualPoint:
     bound: float
     gradient: Array
     objective: float
-    violation: float  # norm of the equalities' residual
+    violation: float  # norm of the constraints' residual
     V: Array
     rank: int
 
@@ -74,15 +74,15 @@ class Dual:
         self.problem, self.R = problem, trace_power(problem)
         self.evaluations, self.deadline = 0, deadline
         self.sizes = problem.sizes
-        ends = zip(*(part.domain for part in problem.parts), strict=True)
+        ends = zip(*(part.domain for part in problem.terms), strict=True)
         self.lower, self.upper = map(np.concatenate, ends)
         at = np.cumsum([0, *self.sizes])
         self.tied = [
             (slice(int(at[k]), int(at[k + 1])), float(term.weight.min()))
-            for k, term in enumerate(problem.terms) if not term.loss.separable
+            for k, term in enumerate(problem.losses) if not term.loss.separable
         ]  # fmt: skip
         self.rank, self.begun_at = 8, None
-        parts = [part.functional.incidence for part in problem.parts]
+        parts = [part.functional.incidence for part in problem.terms]
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
 
     def nothing(self) -> DualPoint:
@@ -107,11 +107,11 @@ class Dual:
 
     def join(self, y: Multipliers) -> Array:
         """Multipliers as one vector, projected to the domain."""
-        return self.project(np.concatenate(y.parts))
+        return self.project(np.concatenate(y.terms))
 
     def joined(self, y: Multipliers) -> Array | None:
         """`join` for multipliers of another problem; None if their sizes differ."""
-        fits = len(y.terms) == len(self.problem.terms) and [part.size for part in y.parts] == self.sizes
+        fits = len(y.losses) == len(self.problem.losses) and [part.size for part in y.terms] == self.sizes
         return self.join(y) if fits else None
 
     def slack(self, x: Array) -> Matrix:
@@ -133,7 +133,7 @@ class Dual:
         spectrum = part.values
         if part.tail > 0:  # eigenvalues that Lanczos has not computed are at most this large
             spectrum = np.concatenate([spectrum, np.full(A.shape[0] - spectrum.size, part.tail)])
-        bound = -problem.conjugate_sum(y) - self.R.support(spectrum, problem.n)
+        bound = -problem.conjugate_sum(y) - self.R.support(spectrum)
         return DualPoint(
             x, bound, self.gradient(y, V), problem.objective_of_factor(V), self.violation(V), V, weights.size
         )
@@ -144,15 +144,15 @@ class Dual:
         return positive_part(A, self.rank, self.begun_at, most, self.deadline)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
-        """The gradient of D: values of V V' minus slopes of conjugates, and residuals of equalities."""
-        pairs = zip(self.problem.parts, y.parts, strict=True)
+        """The gradient of D: values of V V' minus slopes of conjugates."""
+        pairs = zip(self.problem.terms, y.terms, strict=True)
         return np.concatenate(
             [part.functional.value_of_factor(V) - part.slope_of_conjugate(own) for part, own in pairs]
         )
 
     def violation(self, V: Array) -> float:
-        """The norm of the residuals of the equalities."""
-        residuals = (part.functional.value_of_factor(V) - part.value for part in self.problem.equalities)
+        """The norm of what V V' misses of the constraints."""
+        residuals = (part.excess(part.functional.value_of_factor(V)) for part in self.problem.constraints)
         return float(np.linalg.norm(np.concatenate([*residuals, np.zeros(1)])))
 
 

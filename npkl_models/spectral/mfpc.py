@@ -128,7 +128,7 @@ class MFPCEngine(Engine):
         """F = <Q'CQ, DUD> + G tr(DUD) + losses at D U D, and its gradient D Q'S Q D."""
         problem, U = self.problem, self.D[:, None] * U * self.D
         value, y = float(np.sum(self.C * U)), []
-        for term, z in zip(problem.terms, problem.values_in_basis(U), strict=True):
+        for term, z in zip(problem.losses, problem.values_in_basis(U), strict=True):
             value += term.value(z)
             y.append(term.derivative(z))
         slope = dense(problem.restrict(problem.slack(y))) + problem.regularizer.shift * np.eye(problem.order)
@@ -139,7 +139,7 @@ def _scaling(problem: Statement) -> Array:
     """The scaling D, where D_a^-4 is the curvature of the losses along the kernel q_a q_a'."""
     total = np.zeros(problem.order)
     for a, q in enumerate(problem.Q.T):
-        for term, z in zip(problem.terms, problem.values(q[:, None]), strict=True):
+        for term, z in zip(problem.losses, problem.values(q[:, None]), strict=True):
             total[a] += 0.5 * term.loss.curvature * float(term.weight @ z**2)
     return np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25
 

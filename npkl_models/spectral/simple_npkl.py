@@ -78,9 +78,9 @@ class Ascent:
         return self.dual.deadline
 
     def offer(self, V: Array) -> None:
-        """Offer a kernel from a proximal problem; it is kept if it is better or if there are equalities."""
+        """Offer a kernel from a proximal problem; it is kept if it is better or if there are constraints."""
         objective = self.dual.problem.objective_of_factor(V)
-        if self.dual.problem.equalities or objective < self.kernel.objective:
+        if self.dual.problem.constraints or objective < self.kernel.objective:
             violation = self.dual.violation(V)
             self.kernel = replace(self.kernel, V=V, objective=objective, violation=violation, rank=V.shape[1])
             self.offered = True
@@ -110,7 +110,7 @@ class Ascent:
         if point.bound > self.best.bound:
             self.best = point
         better = point.objective < self.kernel.objective
-        if self.dual.problem.equalities:  # violated equalities make the objective meaningless
+        if self.dual.problem.constraints:  # violated constraints make the objective meaningless
             better = not self.offered
         if better:
             self.kernel = point
@@ -295,7 +295,7 @@ def _tied(problem: Statement) -> str | None:
     Such a loss makes the domain a simplex, which proximal points do not support.
     """
     R = problem.regularizer.spectral
-    if R is not None and R.p == 1 and not all(term.loss.separable for term in problem.terms):
+    if R is not None and R.p == 1 and not all(term.loss.separable for term in problem.losses):
         return "needs p > 1 for a loss that ties its values to each other"
     return None
 
@@ -311,7 +311,7 @@ TAKES = Takes(
     regularizers=("trace power",),
     powers=POWERS,
     basis="yes",
-    equalities=True,
+    constraints="yes",
     beyond=_tied,
 )  # fmt: skip
 BACKEND = Backend(

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from npkl_models.feasibility.equality_map import EqualityMap
 
 import npkl_models as nm
 from npkl_models.certify import points
 from npkl_models.feasibility import newton, residual
-from npkl_models.feasibility.equality_map import EqualityMap
 from npkl_models.model import facts
 
 DIAGONAL = nm.Entries(2, ([0], [0]))

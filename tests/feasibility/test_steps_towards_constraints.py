@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from npkl_models.feasibility.equality_map import EqualityMap
 
 import npkl_models as nm
 from npkl_models.certify import certificate, points
 from npkl_models.certify.rays import infeasible
 from npkl_models.feasibility import newton, residual
-from npkl_models.feasibility.equality_map import EqualityMap
 from npkl_models.feasibility.restoration import restored
 from npkl_models.model.regularizers import NoRegularizer
 

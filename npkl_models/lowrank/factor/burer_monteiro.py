@@ -20,6 +20,7 @@ from npkl_models.lowrank.factor.restored import RestoredNewton
 from npkl_models.lowrank.factor.sharpening import sharpened, sharpens
 from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW, SOFTER
+from npkl_models.model.facts import constrained
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -40,7 +41,7 @@ class BurerMonteiroEngine(FactorEngine):
 
     def __init__(self, problem: Statement, options: BurerMonteiroOptions, V: Array) -> None:
         self.problem = problem
-        weights = [float(term.weight.max()) for term in problem.terms]
+        weights = [float(term.weight.max()) for term in problem.losses]
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
         self.method, self.options, self.f.limit = options.method, options, options.time_limit
         self.f.incidence.compile(V.shape[1], options.time_limit)
@@ -191,22 +192,22 @@ def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPla
 def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
     """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
 
-    With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
+    With constraints the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
     does a run whose losses of distances have kinks: there the objective rises along a new column alone.
     """
     start = options
-    kinks = restorable(problem) and not all(term.loss.smooth for term in problem.terms)
-    if options.rank == "auto" and options.start is None and not problem.equalities and not kinks:
+    kinks = restorable(problem) and not all(term.loss.smooth for term in problem.losses)
+    if options.rank == "auto" and options.start is None and not constrained(problem) and not kinks:
         start = replace(options, rank=min(STAIRCASE_START, problem.n))
     return BurerMonteiroPlan(problem, options, start)
 
 
 TAKES = Takes(
     losses=("any",),
-    regularizers=("none", "row norm", "trace power"),
+    regularizers=("none", "trace power"),
     powers=Powers("tr K^p", lambda face: True),
     basis="yes",
-    equalities=True,
+    constraints="yes",
 )
 BACKENDS = (
     Backend(

@@ -41,10 +41,10 @@ def constant_eigenvalue(problem: Statement) -> float | None:
 @fact
 def restorable(problem: Statement) -> bool:
     """Whether a problem has only losses of squared distances, over centred kernels or with anchors."""
-    kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
-    if not (problem.terms and kinds and problem.regularizer.vacuous):
+    kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.losses)
+    if not (problem.losses and kinds and problem.regularizer.vacuous):
         return False
-    if problem.equalities:
+    if problem.constraints:
         return anchored_points(problem) is not None
     return constant_eigenvalue(problem) is not None
 

@@ -29,14 +29,14 @@ def correct(problem: Statement, V: Array, X: Array) -> Array | None:
     """
     from scipy.optimize import minimize
 
-    if problem.equalities or problem.basis is not None or problem.regularizer.finite_support:
+    if problem.constraints or problem.basis is not None or problem.regularizer.finite_support:
         return None
-    if problem.regularizer.row_multipliers or not all(term.loss.smooth for term in problem.terms):
+    if not all(term.loss.smooth for term in problem.losses):
         return None
     y = problem.derivatives(V)
     S = problem.slack(y)
     near = np.any(np.abs(X) > SUPPORT * np.abs(X).max(axis=0), axis=1)
-    parts = [_part(term, own, V, near) for term, own in zip(problem.terms, y.terms, strict=True)]
+    parts = [_part(term, own, V, near) for term, own in zip(problem.losses, y.losses, strict=True)]
     SX = S @ X
     A, G = X.T @ SX, SX.T @ V
     rng = np.random.default_rng(0)

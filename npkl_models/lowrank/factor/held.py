@@ -75,9 +75,10 @@ class Held:
 @fact
 def held_rows(problem: Statement) -> Held | None:
     """The rows that the equalities hold; None if they do anything else, or with a regulariser."""
-    if not problem.equalities or not problem.regularizer.vacuous:
+    equal = [part for part in problem.constraints if part.equal]
+    if not equal or not problem.regularizer.vacuous:
         return None
-    every = Incidence.stack([part.functional.incidence for part in problem.equalities])
+    every = Incidence.stack([part.functional.incidence for part in equal])
     points = np.unique(np.concatenate([every.row, every.column]))
     if points.size > MOST_POINTS:
         return None
@@ -90,12 +91,12 @@ def held_rows(problem: Statement) -> Held | None:
     place[points] = np.arange(points.size)
     local = replace(every, row=place[every.row], column=place[every.column], n=points.size)
     A = svec_rows(local, part[:, rows].toarray())
-    value = np.concatenate([equality.value for equality in problem.equalities])
+    value = np.concatenate([part.value for part in equal])
     root = _root(A, value, rows.size)
     if root is None:
         return None
     free = np.setdiff1d(np.arange(problem.order), rows)
-    return Held(rows, free, root, A, tuple(e.functional.size for e in problem.equalities))
+    return Held(rows, free, root, A, tuple(e.functional.size for e in equal))
 
 
 def _root(A: Array, value: Array, d: int) -> Array | None:

@@ -1,8 +1,8 @@
 """The factorised objective f(V) with gradient and Hessian products, for any problem.
 
 f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if the loss is smooth. Otherwise
-phi_e is the shifted Moreau envelope (`Convex.smoothed`) of the loss. Every equality and every bound on a row
-norm also has a phi_e: the envelope of its indicator. With a basis, V = Q W, and the unknown is W.
+phi_e is the shifted Moreau envelope (`Convex.smoothed`) of the loss. Every constraint also has a phi_e: the
+envelope of its indicator. With a basis, V = Q W, and the unknown is W.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
-from npkl_models.model.functionals import Entries, Functional, SquaredDistances
+from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -70,7 +70,7 @@ class FactorObjective:
         kept = all(isinstance(channel.functional, SquaredDistances) for channel in moved)
         self.distances = kept and self.Q is not None
         C = problem.cost if self.Q is not None else sp.csr_array(problem.restrict(problem.cost))
-        self.typical = max((float(term.weight.mean()) for term in problem.terms), default=1.0)
+        self.typical = max((float(term.weight.mean()) for term in problem.losses), default=1.0)
         self.work, self._entries = 0.0, product_entries(problem)
         self.S, self.bends = Adjoint(self.incidence, C), Adjoint(self.incidence)
 
@@ -192,11 +192,10 @@ class FactorObjective:
 
     def begin_with(self, y: Multipliers, beta: float) -> None:
         """Begin with given multipliers and the penalty that belongs to them, the same for all losses."""
-        for k in range(len(self.problem.terms)):
+        for k in range(len(self.problem.losses)):
             self.channels[k] = self.channels[k]._replace(scale=1.0)
             self.scale[self.channels[k].part] = 1.0
-        rows = np.zeros(0) if y.rows is None else y.rows
-        every = np.concatenate([*y.parts, rows])
+        every = np.concatenate(y.terms)
         self.y, self.beta = np.where(self.augmented, every, 0.0), beta
 
     def update_multipliers(self, point: Point) -> None:
@@ -207,11 +206,11 @@ class FactorObjective:
     def multipliers(self, point: Point) -> Multipliers:
         """The dual point of the problem that belongs to this point."""
         parts = [point.slope[channel.part] for channel in self.channels]
-        rows = np.maximum(parts.pop(), 0.0) if self.problem.regularizer.row_multipliers else None
         if self.held is not None:
-            parts = parts[: len(self.problem.terms)]
-            parts += self.held.multipliers(self.drop(self.S(point.slope) @ point.V))
-        return self.problem.split_multipliers(parts, rows)
+            known = iter(self.held.multipliers(self.drop(self.S(point.slope) @ point.V)))
+            met = (isinstance(channel.convex, Met) for channel in self.channels)
+            parts = [next(known) if own else part for own, part in zip(met, parts, strict=True)]
+        return self.problem.split_multipliers(parts)
 
 
 @dataclass(frozen=True)
@@ -235,28 +234,24 @@ class Point:
 
 
 def typical_size(problem: Statement) -> float:
-    """The typical size of the entries of a feasible kernel, from the values of the equalities, or one."""
-    values = [np.abs(part.value[part.value != 0]) for part in problem.equalities]
+    """The typical size of the entries of a feasible kernel, from the bounds of the constraints, or one."""
+    values = [np.abs(part.value[part.value != 0]) for part in problem.constraints]
     every = np.concatenate(values) if values else np.zeros(0)
     return float(np.mean(every)) if every.size else 1.0
 
 
 def _channels(problem: Statement) -> list[Channel]:
     stiffness = norm_bound(problem.cost) or 1.0
-    size, R = typical_size(problem), problem.regularizer
+    size = typical_size(problem)
     found: list[tuple[Functional, Convex, float | Array]] = [
         (t.functional, WeightedLoss(t.loss, t.target, t.weight), t.weight / t.weight.max())
-        for t in problem.terms
+        for t in problem.losses
     ]
     met = held_rows(problem) is not None
     found += [
-        (e.functional, Met() if met else Within(e.value, e.value), stiffness / size)
-        for e in problem.equalities
+        (e.functional, Met() if met and e.equal else Within(e.lower, e.upper), stiffness / size)
+        for e in problem.constraints
     ]
-    if R.row_multipliers:
-        every, top = np.arange(problem.n), R.trace_bound(1)
-        diagonal = Entries(problem.n, (every, every))
-        found.append((diagonal, Within(-np.inf, top), stiffness / top if top < 1 else 1.0))
     out, at = [], 0
     for functional, convex, scale in found:
         out.append(Channel(functional, convex, slice(at, at + functional.size), scale))

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from npkl_models.certify.points import as_factor
+from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
+from npkl_models.model.facts import constrained
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.engine import Engine
@@ -25,7 +27,7 @@ MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights, which exce
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
-FIRST_STEP = 1e-3  # the new column's share of the trace if there are equalities
+FIRST_STEP = 1e-3  # the new column's share of the trace if there are constraints
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
 WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
 FAINT = 1e-2  # a column whose squared entries are all below this share of the mean squared row is faint
@@ -41,7 +43,7 @@ def auto_rank(problem: Statement) -> int:
     if no weight is large beside the cost. With 24 columns at 100,000 points (two Gaussians), three were left
     after 100 sweeps, and the bounds were worse.
     """
-    small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
+    small = problem.basis is not None and 2 * problem.order <= problem.n and not constrained(problem)
     share = -(-problem.order // BASIS_SHARE) if small else 0
     many = problem.order <= DENSE_CHOLESKY
     many |= problem.order <= MIDDLE and not restorable(problem) and _steep(problem)
@@ -55,29 +57,29 @@ def auto_rank(problem: Statement) -> int:
 
 def _steep(problem: Statement) -> bool:
     """Whether a weight is large beside the cost: then descent with few columns is trapped sooner."""
-    largest = max((float(np.max(term.weight, initial=0.0)) for term in problem.terms), default=0.0)
+    largest = max((float(np.max(term.weight, initial=0.0)) for term in problem.losses), default=0.0)
     return largest > STEEP * float(np.mean(np.abs(problem.cost.diagonal())))
 
 
 def _compares(problem: Statement) -> bool:
     """Whether a problem without a basis has a loss on comparisons of distances."""
     kinds = DistanceDifferences, DistanceCombinations
-    return problem.basis is None and any(isinstance(term.functional, kinds) for term in problem.terms)
+    return problem.basis is None and any(isinstance(term.functional, kinds) for term in problem.losses)
 
 
 def _n_values(problem: Statement) -> int:
-    """The papers' m: the number of values of all terms and equalities.
+    """The papers' m: the number of values of all terms.
 
     If there are also losses on the diagonal (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
     (2013, section 4). This gives the ranks of their Table 1: 31 on iris and 103 on a1a.
     """
     every = sum(problem.sizes)
-    diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.terms)
+    diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.losses)
     return 2 * every - diagonal if diagonal else every
 
 
 def starting_factor(problem: Statement, options: FactorOptions) -> Array:
-    """The given start, or a random V (n x r) whose rows have the size that the equalities ask for, or one."""
+    """The given start, or a random V (n x r) whose rows are as long as the constraints ask for, or one."""
     rank = {"auto": auto_rank(problem), "pataki": pataki_rank(_n_values(problem), problem.order)}.get(
         str(options.rank)
     ) or int(options.rank)
@@ -88,7 +90,7 @@ def starting_factor(problem: Statement, options: FactorOptions) -> Array:
     V = as_factor(problem, getattr(options.start, "V", options.start), "factor").copy()
     if options.rank != "auto" and V.shape[1] != rank:
         V = fit_columns(V, rank, rng)
-    return problem.regularizer.rescale(V)
+    return rescaled(problem, V)
 
 
 def random_factor(problem: Statement, rank: int, random_state: int | None) -> Array:
@@ -99,7 +101,7 @@ def random_factor(problem: Statement, rank: int, random_state: int | None) -> Ar
 
 def _drawn(problem: Statement, rank: int, rng: np.random.Generator) -> Array:
     V = rng.standard_normal((problem.n, rank)) * np.sqrt(typical_size(problem) / rank)
-    return problem.regularizer.rescale(V)
+    return rescaled(problem, V)
 
 
 def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
@@ -147,9 +149,9 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
 
     base = drop_null_columns(V)
     u = direction.reshape(-1, 1)
-    if problem.equalities:  # the equalities limit the step, so the solver finds its length
+    if constrained(problem):  # the constraints limit the step, so the solver finds its length
         return np.hstack([base, np.sqrt(FIRST_STEP * max(float(np.sum(base**2)), 1e-300)) * u])
-    if problem.regularizer.vacuous:
+    if problem.regularizer.vacuous and not problem.constraints:
         return np.hstack([base, np.sqrt(_flat(_slope_along(problem, base, u), float(np.sum(base**2)))) * u])
     objective = _along(problem, base, u)
     start = objective(0.0)
@@ -160,7 +162,7 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
         objective, bounds=(0.0, 2 * high), method="bounded", options={"xatol": 1e-4 * high}
     )
     t = float(found.x) if found.fun < start else 1e-6 * high
-    return problem.regularizer.rescale(np.hstack([base, np.sqrt(t) * u]))
+    return rescaled(problem, np.hstack([base, np.sqrt(t) * u]))
 
 
 class FactorEngine(Engine):
@@ -189,7 +191,7 @@ class FactorEngine(Engine):
 
 def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
     """The function t -> objective at V V' + t u u'."""
-    return lambda t: problem.objective_of_factor(problem.regularizer.rescale(np.hstack([V, np.sqrt(t) * u])))
+    return lambda t: problem.objective_of_factor(rescaled(problem, np.hstack([V, np.sqrt(t) * u])))
 
 
 def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
@@ -198,7 +200,7 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
     A vector on few points gains so little that rounding hides the difference of the objectives.
     """
     fixed = float(np.sum(u * (problem.cost @ u)))
-    lines = list(zip(problem.terms, problem.values(V), problem.values(u), strict=True))
+    lines = list(zip(problem.losses, problem.values(V), problem.values(u), strict=True))
 
     def slope(t: float) -> float:
         parts = (d @ (term.weight * term.loss.derivative(z + t * d, term.target)) for term, z, d in lines)
@@ -213,7 +215,7 @@ def widened(problem: Statement, V: Array) -> Array:
     Beside many comparisons, column after column is in vain: descent is trapped again and again at ranks a
     little below the optimal one. With half as many columns again it is not.
     """
-    if not _compares(problem) or not problem.regularizer.vacuous or problem.equalities:
+    if not _compares(problem) or not problem.regularizer.vacuous or problem.constraints:
         return V
     more = min(int(np.ceil(WIDENED * V.shape[1])), problem.order) - V.shape[1]
     size = NOISE * np.sqrt(float(np.mean(V**2)))

@@ -83,7 +83,7 @@ class RestoredNewton:
     def _lay_out(self, f: FactorObjective) -> CentredSystem:
         if self.system is None:
             c, fixed = constant_eigenvalue(f.problem), anchored_points(f.problem)
-            ends = [term.functional.indices for term in f.problem.terms]
+            ends = [term.functional.indices for term in f.problem.losses]
             i, j = (np.concatenate([pair[k] for pair in ends]) for k in (0, 1))
             self.system = CentredSystem(f.problem.cost, c or 0.0, i, j, fixed)
         return self.system

@@ -75,7 +75,8 @@ def _beyond(problem: Statement) -> str | None:
 TAKES = Takes(
     losses=("any",),
     diagonal=("quadratic",),
-    regularizers=("none", "row norm"),
+    constraints="row norms",
+    regularizers=("none",),
     basis="centred",
     functionals=("entries", "squared distances", "distance differences"),
     beyond=_beyond,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
@@ -21,7 +22,7 @@ from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
 from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import DEAD, SMALL, Handover
-from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel
+from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel, radius_of
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.incidence import Adjoint
@@ -50,7 +51,7 @@ class BCDEngine(FactorEngine):
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = first_model(problem, pairs, cold)
         self.first_beta = self.model.beta
-        self.radius = problem.regularizer.row_radius
+        self.radius = radius_of(problem)
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
         if isinstance(self.sweeper, ApartSweeper) and isinstance(self.sweeper.cost, LowRankUpdate):
@@ -128,7 +129,7 @@ class BCDEngine(FactorEngine):
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
-                self._try(self.problem.regularizer.rescale(trial))
+                self._try(rescaled(self.problem, trial))
         if not self.model.smooth:
             self._update_multipliers()
         self.handover.after_sweep()

@@ -23,6 +23,7 @@ from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, co
 from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.conjugates import quadratic_conjugates
+from npkl_models.model.facts import row_bound
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import Cost, product_entries
@@ -47,7 +48,7 @@ class Sweeper:
         random_state: int | None, cost: Matrix | None = None,
     ) -> None:  # fmt: skip
         self.pairs, self.model = pairs, model
-        self.radius: float | None = problem.regularizer.row_radius
+        self.radius = radius_of(problem)
         cost = problem.cost if cost is None else cost
         self.mu0 = 2 * (cost.diagonal() + pairs.linear)
         self.whole = cost
@@ -162,14 +163,20 @@ class Sweeper:
         return minimise_rows(rows, self.model, v)
 
 
+def radius_of(problem: Statement) -> float | None:
+    """The largest norm of a row; None without a bound."""
+    bound = row_bound(problem)
+    return None if bound is None else float(np.sqrt(bound))
+
+
 def loop_of(problem: Statement) -> Loop | None:
     """The compiled sweep that supports the losses of the problem, or None."""
     if compares(problem):
         return SWEEP_COMPARED if on_ramps(problem) else None
-    if quadratic_conjugates(problem) is not None:
+    if quadratic_conjugates(problem.losses) is not None:
         return None
-    straight = all(term.loss.quadratic for term in problem.terms)
-    apart = [isinstance(term.functional, SquaredDistances) for term in problem.terms]
+    straight = all(term.loss.quadratic for term in problem.losses)
+    apart = [isinstance(term.functional, SquaredDistances) for term in problem.losses]
     if any(apart):
         return SWEEP_APART if straight and all(apart) else None
     return SWEEP if straight else SWEEP_BY_PIECES
@@ -212,7 +219,7 @@ def sweeping(problem: Statement, row: float) -> Cost:
         found, slow = compared_cost(problem), numpy_seconds(problem)
         once = row == ROW_COMPILED and slow > SWEEP_COMPARED.seconds  # worth the compilation for one solve
         return found if once else replace(found, seconds=slow)
-    if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
+    if any(isinstance(term.functional, SquaredDistances) for term in problem.losses):
         return apart_cost(problem, row)
     found = factor_cost(problem, 60, kinked=2.0, row=row)
     numbers = float(problem.n) * auto_rank(problem)

@@ -258,10 +258,12 @@ def graph_edges(problem: Statement, edges: Any) -> Index:
 
 
 def _multipliers(solution: Solution) -> tuple[Index, Any, Array]:
-    """Pairs (m, 2) of all terms and equalities, whether each has a positive target, and their multipliers."""
+    """Pairs (m, 2) of all terms, whether each has a positive target, and their multipliers."""
     problem, y = solution.problem, solution.certificate.multipliers
-    parts = [(t.functional, t.target, part) for t, part in zip(problem.terms, y.terms, strict=True)]
-    parts += [(e.functional, e.value, part) for e, part in zip(problem.equalities, y.equalities, strict=True)]
+    parts = [(t.functional, t.target, part) for t, part in zip(problem.losses, y.losses, strict=True)]
+    parts += [
+        (e.functional, e.value, part) for e, part in zip(problem.constraints, y.constraints, strict=True)
+    ]
     found = []
     for functional, target, own in parts:
         if len(functional.indices) != 2:

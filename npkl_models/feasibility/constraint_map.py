@@ -1,10 +1,11 @@
-"""The equalities of a statement as one linear map A(K) = b: adjoint, AA', and the derivative on factors."""
+"""The constraints of a statement as one linear map A(K): adjoint, AA', and the derivative on factors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,12 +14,13 @@ from npkl_models.linalg import Array, Matrix, dense
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Constraint
 from npkl_models.presolve.contraction import of_unknown
 
 SMALLEST = 1e-3  # relative to a part's largest value: the smallest divisor of a residual
 NUMBERS = 5e7  # most numbers of a derivative
-MOST = 5_000  # most equalities of which a derivative is factorised
-ORDER, DENSE = 600, 1_500  # largest unknown, and most equalities, for which all vectors are formed
+MOST = 5_000  # most constraints of which a derivative is factorised
+ORDER, DENSE = 600, 1_500  # largest unknown, and most constraints, for which all vectors are formed
 FEW = 20_000  # numbers of a matrix up to which dense products are quicker
 FULL = 0.05  # share of numbers that are not zero above which dense products are quicker
 
@@ -27,62 +29,72 @@ Normal = tuple[Array, Callable[[Array], Array]]
 
 
 @dataclass(frozen=True, eq=False)
-class EqualityMap:
-    """The linear map A of a problem; V and D (n x r) are factors of kernels, W (s x r) of the unknown."""
+class ConstraintMap:
+    """The linear map A of constraints; V and D (n x r) are factors of kernels, W (s x r) of the unknown."""
 
     problem: Statement
+    parts: tuple[Constraint, ...]
+
+    @classmethod
+    def of(cls, problem: Statement) -> Self:
+        """The map of all constraints of a problem."""
+        return cls(problem, problem.constraints)
 
     @cached_property
     def wanted(self) -> Array:
-        """The values b (m) of the equalities."""
-        return np.concatenate([part.value for part in self.problem.equalities])
+        """The bounds b (m) of the constraints."""
+        return np.concatenate([part.value for part in self.parts])
 
     @property
     def size(self) -> int:
-        """The number m of equalities."""
+        """The number m of constraints."""
         return self.wanted.size
 
     @cached_property
     def scales(self) -> Array:
         """The divisors (m) that make residuals relative to the data."""
-        parts = [part.value for part in self.problem.equalities]
+        parts = [part.value for part in self.parts]
         return np.concatenate([np.maximum(np.abs(b), SMALLEST * largest(b)) for b in parts])
 
     def value(self, V: Array) -> Array:
         """A(VV')."""
-        return np.concatenate([part.functional.value_of_factor(V) for part in self.problem.equalities])
+        return np.concatenate([part.functional.value_of_factor(V) for part in self.parts])
 
     def residual(self, V: Array) -> Array:
         """A(VV') - b."""
         return self.value(V) - self.wanted
 
+    def excess(self, V: Array) -> Array:
+        """What A(VV') misses of the nearest values that the constraints allow."""
+        return np.concatenate([part.excess(part.functional.value_of_factor(V)) for part in self.parts])
+
     def sizes(self, V: Array) -> Array:
         """The sizes of the numbers that A(VV') sums."""
-        return np.concatenate([part.functional.size_of_factor(V) for part in self.problem.equalities])
+        return np.concatenate([part.functional.size_of_factor(V) for part in self.parts])
 
     def along(self, V: Array, D: Array) -> Array:
         """A(VD' + DV'): the derivative at V along D."""
-        parts = [part.functional for part in self.problem.equalities]
+        parts = [part.functional for part in self.parts]
         return np.concatenate([f.value_of_product(V, D) + f.value_of_product(D, V) for f in parts])
 
     def back(self, y: Array, V: Array) -> Array:
         """2 A'(y) V: the adjoint of `along`."""
-        pairs = zip(self.problem.equalities, self.split(y), strict=True)
+        pairs = zip(self.parts, self.split(y), strict=True)
         out: Array = 2 * np.sum([np.asarray(part.functional.adjoint(own) @ V) for part, own in pairs], axis=0)
         return out
 
     def split(self, y: Array) -> tuple[Array, ...]:
-        """Split numbers for all equalities (m) into those of each part."""
-        cuts = np.cumsum([part.functional.size for part in self.problem.equalities])[:-1]
+        """Split numbers for all constraints (m) into those of each part."""
+        cuts = np.cumsum([part.functional.size for part in self.parts])[:-1]
         return tuple(np.split(y, cuts))
 
     @cached_property
     def triplets(self) -> Incidence:
-        """The weighted entries of all equalities."""
-        return Incidence.stack([part.functional.incidence for part in self.problem.equalities])
+        """The weighted entries of all constraints."""
+        return Incidence.stack([part.functional.incidence for part in self.parts])
 
     def of_each(self, numbers: Array) -> Array:
-        """Sums over the triplets of each equality."""
+        """Sums over the triplets of each constraint."""
         return np.bincount(self.triplets.owner, numbers, self.size).astype(float)
 
     @cached_property
@@ -91,7 +103,7 @@ class EqualityMap:
         problem, left, right = self.problem, [], []
         if problem.order > ORDER or self.size > DENSE:
             return None
-        for part in problem.equalities:
+        for part in self.parts:
             f = part.functional
             if not isinstance(f, (Entries, SquaredDistances)):
                 return None
