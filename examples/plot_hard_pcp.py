@@ -22,7 +22,7 @@ print(solution, "largest miss", f"{abs(K[pairs.i, pairs.j] - (pairs.sign > 0)).m
 
 figure, axes = plt.subplots(1, 2, figsize=(9.4, 4), layout="constrained")
 plots.kernel(solution, labels=data.y, ax=axes[0])
-multipliers = sorted(abs(solution.certificate.multipliers.equalities[-1]), reverse=True)
+multipliers = sorted(abs(solution.certificate.multipliers.constraints[-1]), reverse=True)
 axes[1].bar(range(len(multipliers)), multipliers)
 axes[1].set(xlabel="cannot-links, sorted", ylabel="size of the multiplier")
 plt.show()

@@ -37,7 +37,7 @@ def network(loss: str, n: int, anchors: int, noise: float, sides: str, weights: 
     problem = nm.distances((i, j, unit * d), n, loss=name, weights=weight, bounds=bounds, **held)
     if not delta:
         return problem
-    own = replace(problem.terms[0], loss=nm.Huber(float(delta) * unit**2))
+    own = replace(problem.terms[0], loss=nm.huber(float(delta) * unit**2))
     return replace(problem, terms=(own, *problem.terms[1:]))
 
 

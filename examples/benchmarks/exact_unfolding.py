@@ -91,7 +91,7 @@ def main() -> None:
                 seconds, known = time.process_time() - started, solution.certificate
                 row = {
                     "benchmark": "exact unfolding", "set": name, "n": len(X), "draw": seed,
-                    "order": problem.order, "distances": problem.equalities[0].functional.size,
+                    "order": problem.order, "distances": problem.constraints[0].functional.size,
                     "status": str(solution.status), "gap": float(f"{known.relative_gap:.1e}"),
                     "violation": float(f"{known.violation:.1e}"), "objective": round(solution.objective, 6),
                     "seconds": round(seconds, 3),

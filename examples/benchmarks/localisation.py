@@ -80,8 +80,8 @@ def blocks(problem: nm.Problem) -> str:
     N, term = problem.order, problem.terms[0]
     Q = sp.csr_array(problem.basis.Q)
     values = sp.coo_array(term.functional.operator(Q))
-    m, fixed = term.functional.size, sum(e.functional.size for e in problem.equalities)
-    lines, right = [], np.concatenate([term.target, np.ones(m), *(e.value for e in problem.equalities)])
+    m, fixed = term.functional.size, sum(e.functional.size for e in problem.constraints)
+    lines, right = [], np.concatenate([term.target, np.ones(m), *(e.value for e in problem.constraints)])
     lines += [f"{right.size}", f"{m + 1}", f"{N} " + "2 " * m, " ".join(f"{b:.17g}" for b in right)]
 
     def entries(A: sp.coo_array, first: int, sign: float) -> list[str]:
@@ -103,7 +103,7 @@ def blocks(problem: nm.Problem) -> str:
     lines += [f"{e + 1} {e + 2} 1 2 -0.5" for e in range(m)]
     lines += [f"{m + e + 1} {e + 2} 2 2 1" for e in range(m)]
     at = 2 * m + 1
-    for equality in problem.equalities:
+    for equality in problem.constraints:
         lines += entries(sp.coo_array(equality.functional.operator(Q)), at, 1.0)
         at += equality.functional.size
     assert at == 2 * m + fixed + 1

@@ -43,7 +43,7 @@ class ConstraintMap:
     @cached_property
     def wanted(self) -> Array:
         """The bounds b (m) of the constraints."""
-        return np.concatenate([part.value for part in self.parts])
+        return np.concatenate([np.zeros(0), *(part.value for part in self.parts)])
 
     @property
     def size(self) -> int:

@@ -44,7 +44,8 @@ def first_point(values: Values) -> tuple[Array, Array, float, Matrix]:
     middle = _inside(values)
     S = values.slack(middle)
     sizes = values.slack(np.abs(middle))  # multipliers of opposite signs may cancel in S
-    alpha = max(norm_bound(S), norm_bound(sizes), 0.0 if norm_bound(values.C) else _size_of_slack(values))
+    without_cost = 0.0 if norm_bound(values.C) else _size_of_slack(values)
+    alpha = max(norm_bound(S), norm_bound(sizes), without_cost) or norm_bound(values.C)  # C may cancel, too
     return middle, np.sqrt(alpha) * np.eye(n, order="F"), 1.0, values.shifted(S, -alpha)
 
 

@@ -78,9 +78,9 @@ def _rounded(number) -> Fraction:
 
 
 def paid(problem, y) -> Fraction | None:
-    """sum f*(y) + nu'b + b^2 sum d; None outside the domains."""
+    """The sum of f*(y); None outside the domains."""
     total = Fraction(0)
-    for term, part in zip(problem.terms, y.terms, strict=True):
+    for term, part in zip(problem.losses, y.losses, strict=True):
         if not term.loss.separable and sum(map(Fraction, part.tolist())) > Fraction(float(term.weight[0])):
             return None
         for v, t, w in zip(part.tolist(), term.target.tolist(), term.weight.tolist(), strict=True):
@@ -88,12 +88,11 @@ def paid(problem, y) -> Fraction | None:
             if one is None:
                 return None
             total += one
-    for part, nu in zip(problem.equalities, y.equalities, strict=True):
+    for part, nu in zip(problem.constraints, y.constraints, strict=True):
+        for v, low, high in zip(nu.tolist(), part.lower.tolist(), part.upper.tolist(), strict=True):
+            if (v > 0 and high == np.inf) or (v < 0 and low == -np.inf):
+                return None
         total += sum(Fraction(b) * Fraction(v) for b, v in zip(part.value.tolist(), nu.tolist(), strict=True))
-    if problem.regularizer.row_multipliers and y.rows is not None:
-        if min(y.rows) < 0:
-            return None
-        total += Fraction(problem.regularizer.b) ** 2 * sum(map(Fraction, y.rows.tolist()))
     return total
 
 
@@ -101,8 +100,7 @@ def slack(problem, y) -> list[list[Fraction]]:
     """S(y), in the basis if there is one."""
     n = problem.n
     S = [[Fraction(v) for v in row] for row in problem.cost.toarray().tolist()]
-    parts = (*zip(problem.terms, y.terms, strict=True), *zip(problem.equalities, y.equalities, strict=True))
-    for part, own in parts:
+    for part, own in zip(problem.terms, y.terms, strict=True):
         t = part.functional.triplets()
         for e, i, j, c in zip(
             t.owner.tolist(), t.row.tolist(), t.column.tolist(), t.coefficient.tolist(), strict=True
@@ -110,9 +108,6 @@ def slack(problem, y) -> list[list[Fraction]]:
             half = Fraction(c) * Fraction(float(own[e])) / 2
             S[i][j] += half
             S[j][i] += half
-    if problem.regularizer.row_multipliers and y.rows is not None:
-        for i in range(n):
-            S[i][i] += Fraction(float(y.rows[i]))
     return S if problem.basis is None else reduce(problem.basis.Q, S)
 
 
@@ -216,7 +211,7 @@ def objective_of(problem, rows: list[list[Fraction]]):
         ),
         Fraction(0),
     )
-    for term in problem.terms:
+    for term in problem.losses:
         z = values(term.functional, K)
         if not term.loss.separable:
             above = [v - Fraction(t) for v, t in zip(z, term.target.tolist(), strict=True)]

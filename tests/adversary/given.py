@@ -92,14 +92,16 @@ class Exact:
         return float(mpmath.sqrt(exact.real(away / sum(a * a for row in A for a in row))))
 
     def residuals(self, rows: Rows) -> list[list[Fraction]]:
-        """The values at the equalities minus the values that they ask for."""
+        """The values at the constraints minus the nearest values that these allow."""
         K = lambda i, j: rows[i][j]  # noqa: E731
         return [
             [
-                z - Fraction(b)
-                for z, b in zip(exact.values(part.functional, K), part.value.tolist(), strict=True)
+                z - Fraction(high) if z > high else z - Fraction(low) if z < low else Fraction(0)
+                for z, low, high in zip(
+                    exact.values(part.functional, K), part.lower.tolist(), part.upper.tolist(), strict=True
+                )
             ]
-            for part in self.problem.equalities
+            for part in self.problem.constraints
         ]
 
     @cached_property
@@ -120,9 +122,6 @@ class Exact:
         """The radius of the regulariser's bound that the point needs, over the one of the problem; at least 1."""
         R, one = self.problem.regularizer, mpmath.mpf(1)
         with mpmath.workdps(exact.DIGITS):
-            if R.row_multipliers:
-                top = max(0, *(self.there[i][i] for i in range(self.problem.n)))
-                return max(mpmath.sqrt(exact.real(Fraction(top))) / mpmath.mpf(R.b), one)
             if R.name != "trace_power" or R.bound is None:
                 return one
             p = mpmath.mpf(R.p)
@@ -133,9 +132,9 @@ class Exact:
     def violation(self) -> float:
         """The largest share by which a constraint is missed, with the divisors of docs/certificate.md."""
         found = [float(self.grown - 1), self.off_basis]
-        for part, residual in zip(self.problem.equalities, self.residuals(self.rows), strict=True):
+        for part, residual in zip(self.problem.constraints, self.residuals(self.rows), strict=True):
             b, f = np.abs(part.value), part.functional
-            kind = [np.abs(e.value).max() for e in self.problem.equalities if type(e.functional) is type(f)]
+            kind = [np.abs(e.value).max() for e in self.problem.constraints if type(e.functional) is type(f)]
             scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALL * max(kind))), max(kind))
             for r, s in zip(residual, scale.tolist(), strict=True):
                 if s > 0:  # else the size of the entries, which floats only estimate
@@ -151,14 +150,11 @@ class Exact:
     def owed(self, y: nm.Multipliers) -> Any:
         """The bound of multipliers for the problem as written minus theirs for the targets of the point."""
         R, total = self.problem.regularizer, Fraction(0)
-        for part, nu in zip(self.residuals(self.there), y.equalities, strict=True):
+        for part, nu in zip(self.residuals(self.there), y.constraints, strict=True):
             total += sum((r * Fraction(v) for r, v in zip(part, nu.tolist(), strict=True)), Fraction(0))
         if self.grown == 1:
             return exact.real(total)
         with mpmath.workdps(exact.DIGITS):
-            if R.row_multipliers:
-                rows = Fraction(0) if y.rows is None else sum(map(Fraction, y.rows.tolist()))
-                return exact.real(total) + (self.grown**2 - 1) * mpmath.mpf(R.b) ** 2 * exact.real(rows)
             S = exact.slack(self.problem, y)
             paid = 0 if exact.is_psd(S) else exact.support(R, exact.spectrum(self.problem, S))
             return exact.real(total) + (self.grown - 1) * paid

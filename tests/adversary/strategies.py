@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 import npkl_models as nm
+from npkl_models.model.facts import row_bound
 
 EXPONENTS = st.sampled_from([0, 0, 0, 0, -1, 1, -3, 3, -6, 6, -8, 8])
 GRAPHS = ("random", "path", "cliques", "isolated", "complete", "duplicates", "weighted")
@@ -164,25 +165,42 @@ def equalities(draw, n: int, rng: np.random.Generator):
         return ()
     if kind == "planted":  # values that floats hold exactly, of a kernel that is known
         functional, X = draw(functionals(n)), planted(n)
-        return (nm.Equality(functional, functional.value(X @ X.T)),)
+        return (nm.Constraint(functional, equal=functional.value(X @ X.T)),)
     if kind == "unit":
-        return (nm.Equality(nm.Entries(n, every), size),)
+        return (nm.Constraint(nm.Entries(n, every), equal=size),)
     if kind == "one":
-        return (nm.Equality(nm.Entries(n, ([0], [0])), size),)
+        return (nm.Constraint(nm.Entries(n, ([0], [0])), equal=size),)
     if kind == "centred":
-        return (nm.Equality(nm.TotalSum(n), 0.0),)
+        return (nm.Constraint(nm.TotalSum(n), equal=0.0),)
     if kind == "impossible":
-        return (nm.Equality(nm.Entries(n, every), size), nm.Equality(nm.Entries(n, ([0], [1])), 3 * size))
+        return (
+            nm.Constraint(nm.Entries(n, every), equal=size),
+            nm.Constraint(nm.Entries(n, ([0], [1])), equal=3 * size),
+        )
     if kind == "a rounding":  # beside a bound of n times the value it may be too much by less than one
-        return (nm.Equality(nm.Entries(n, every), 0.1 * size),)
+        return (nm.Constraint(nm.Entries(n, every), equal=0.1 * size),)
     if kind == "a block":  # of one or two points, like anchors
         i, j = np.triu_indices(min(n, draw(st.integers(1, 2))))
         X = rng.normal(size=(n, n))
-        return (nm.Equality(nm.Entries(n, (i, j)), size * (X @ X.T)[i, j]),)
+        return (nm.Constraint(nm.Entries(n, (i, j)), equal=size * (X @ X.T)[i, j]),)
     f = draw(functionals(n))
     X = rng.normal(size=(n, draw(st.integers(1, n))))
-    made = nm.Equality(f, size * f.value(X @ X.T))
+    made = nm.Constraint(f, equal=size * f.value(X @ X.T))
     return (made, made) if kind == "twice" else (made,)
+
+
+@st.composite
+def sides(draw, equality):
+    """An equality, or the bounds of its values on one side or on both."""
+    kind = draw(st.sampled_from(["equal", "equal", "equal", "upper", "lower", "both", "mixed"]))
+    f, b = equality.functional, equality.value
+    if kind == "equal":
+        return (equality,)
+    wide = np.abs(b) * draw(st.sampled_from([0.0, 0.1, 2.0]))
+    low, high = np.where(kind == "upper", -np.inf, b - wide), np.where(kind == "lower", np.inf, b + wide)
+    if kind == "mixed":
+        low, high = np.where(np.arange(b.size) % 2, low, -np.inf), np.where(np.arange(b.size) % 3, high, b)
+    return nm.Constraint(f, lower=low, upper=high).by_kind()
 
 
 def planted(n: int) -> np.ndarray:
@@ -197,7 +215,7 @@ def problems(draw, largest: int = 6):
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     C = 10.0 ** draw(EXPONENTS) * cost(draw(st.sampled_from(COSTS)), n, rng, draw(st.sampled_from(GRAPHS)))
     chosen = draw(st.lists(terms(n), max_size=3))
-    hard = draw(equalities(n, rng))
+    hard = tuple(one for part in draw(equalities(n, rng)) for one in draw(sides(part)))
     if not chosen and not hard:
         chosen = [draw(terms(n))]
     basis = None
@@ -217,7 +235,7 @@ def problems(draw, largest: int = 6):
         ]
         C = unit * C
     handed_in = sp.csr_array(C) if draw(st.booleans()) else np.array(C)
-    problem = nm.Problem(handed_in, chosen, hard, R, basis)
+    problem = nm.Problem(handed_in, (*chosen, *hard), R, basis)
     numbers = handed_in.data if sp.issparse(handed_in) else handed_in
     numbers[...] = np.nan  # whoever still looks there is found out
     return problem
@@ -235,10 +253,11 @@ def points(problem, rng: np.random.Generator):
     K = V @ V.T
     yield "kernel", K, "kernel"
     R = problem.regularizer
-    if R.row_multipliers or R.bounds:  # on the edge, by what floats know of it
-        over = R.violation(np.linalg.eigvalsh(K), K.diagonal())
-        W = V / np.sqrt(1 + over) if R.bounds else V * (R.b / np.linalg.norm(V, axis=1))[:, None]
-        yield "edge", W, "factor"
+    if R.bounds:  # on the edge, by what floats know of it
+        yield "edge", V / np.sqrt(1 + R.violation(np.linalg.eigvalsh(K))), "factor"
+    bound = row_bound(problem)
+    if bound is not None:
+        yield "edge", V * (np.sqrt(bound) / np.linalg.norm(V, axis=1))[:, None], "factor"
     yield "not quite PSD", K - 0.1 * size**2 * np.eye(n), "kernel"
 
 
@@ -262,18 +281,13 @@ def multipliers(problem, V: np.ndarray, rng: np.random.Generator):
     yield "recovered", None
     own = problem.derivatives(V)
     noise = 10.0 ** rng.choice([-14, -8, -3, 0, 4])
-    nu = tuple(10.0 ** rng.choice([-6, 0, 6]) * rng.normal(size=part.size) for part in own.equalities)
-    rows = None if own.rows is None else np.abs(rng.normal(size=problem.n)) * 10.0 ** rng.choice([-6, 0, 6])
-    yield (
-        "noisy",
-        nm.Multipliers(
-            tuple(y + noise * np.abs(y).max() * rng.normal(size=y.size) for y in own.terms), nu, rows
-        ),
-    )
+    nu = tuple(10.0 ** rng.choice([-6, 0, 6]) * rng.normal(size=part.size) for part in own.constraints)
+    shaken = (y + noise * np.abs(y).max() * rng.normal(size=y.size) for y in own.losses)
+    yield "noisy", nm.Multipliers(tuple(shaken), nu)
     edge = tuple(
         np.nextafter(
             t.loss.project(rng.normal(size=y.size) * 1e9, t.target, t.weight), rng.choice([-np.inf, np.inf])
         )
-        for t, y in zip(problem.terms, own.terms, strict=True)
+        for t, y in zip(problem.losses, own.losses, strict=True)
     )
-    yield "edge", nm.Multipliers(edge, nu, rows)
+    yield "edge", nm.Multipliers(edge, nu)

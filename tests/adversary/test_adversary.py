@@ -93,7 +93,7 @@ def cut(n: int = 4) -> nm.Problem:
     """The relaxation of a cut of a path: a unit diagonal, and an optimum below that of any signs."""
     C = np.diag(np.full(n - 1, 0.25), 1)
     C[0, -1] = 0.5
-    return nm.Problem(C + C.T, (), (nm.Equality(nm.Entries(n, (np.arange(n), np.arange(n))), 1.0),))
+    return nm.Problem(C + C.T, (nm.Constraint(nm.Entries(n, (np.arange(n), np.arange(n))), equal=1.0),))
 
 
 @pytest.mark.parametrize("lie", EQUALITY_LIES)
@@ -160,18 +160,18 @@ def test_what_an_indefinite_kernel_owes_is_the_trace_of_the_slack():
     assert float(own.below(y)) == 2.0
     rows = nm.Problem(np.eye(2), problem.terms, regularizer=nm.RowNormBound(1.0))
     out = Exact(rows, np.array([[2.0], [0.5]]))
-    assert float(out.grown) == 2.0
-    assert out.violation == 1.0
-    assert float(out.owed(nm.Multipliers(y.terms, (), np.array([1.0, 3.0])))) == 12.0
+    assert out.residuals(out.rows) == [[3, 0]]  # the second is below its bound
+    assert out.violation == 3.0
+    assert float(out.owed(nm.Multipliers(y.losses, (np.array([1.0, 3.0]),)))) == 3.0
 
 
 def test_the_judge_is_exact_where_an_eigenvalue_is_zero():
     """The slack of a complete graph is PSD; sixty digits have its zero at -1e-60, and a bound of 0 too high."""
     C = 12.5 * np.eye(5) - 2.5
     problem = nm.Problem(
-        C, nm.LossTerm(nm.Entries(5, ([1], [1])), "hinge", 1.0), (), nm.TracePower(2, penalty=3.0)
+        C, nm.LossTerm(nm.Entries(5, ([1], [1])), "hinge", 1.0), nm.TracePower(2, penalty=3.0)
     )
     zero = nm.Multipliers((np.zeros(1),))
     assert exact.dual_value(problem, zero) == 0
-    lower = nm.Problem(C - 2.0**-40 * np.eye(5), problem.terms, (), problem.regularizer)
+    lower = nm.Problem(C - 2.0**-40 * np.eye(5), problem.terms, problem.regularizer)
     assert exact.dual_value(lower, zero) < 0

@@ -34,7 +34,7 @@ def comparisons(draw, largest: int = 6):
     R = nm.NoRegularizer()
     if draw(st.sampled_from([False, False, True])):
         R = nm.TracePower(draw(st.sampled_from([1.0, 2.0, 3.0])), bound=10.0 ** draw(EXPONENTS))
-    return nm.Problem(unit * C, terms, (), R)
+    return nm.Problem(unit * C, terms, R)
 
 
 @st.composite

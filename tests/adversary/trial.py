@@ -141,7 +141,7 @@ class Trial:
         for point in (solution, known):
             for part, *nu in zip(
                 Exact(self.problem, point.V).residuals(Exact(self.problem, point.V).rows),
-                *(one.certificate.multipliers.equalities for one in (solution, known)), strict=True,
+                *(one.certificate.multipliers.constraints for one in (solution, known)), strict=True,
             ):  # fmt: skip
                 doubt += sum(float(np.abs(one) @ np.abs(np.array(part, dtype=float))) for one in nu)
         if abs(known.objective - solution.objective) > doubt:
@@ -176,7 +176,7 @@ class Trial:
             what = f"misses a constraint by {own.violation}, PSD by {own.indefinite}"
             self._false(f"{name}, handed in, is {said}, but {what}")
         dearer = float(own.objective - exact.real(Exact(self.problem, best.V).objective))
-        if self.problem.equalities or own.grown > 1 or own.off_basis > ROUNDED:
+        if self.problem.constraints or own.grown > 1 or own.off_basis > ROUNDED:
             return
         for words, worse in (("OPTIMAL", AGREEMENT), ("agrees", WORSE)):
             if words in said and dearer > worse * self.problem.size(best.objective):
@@ -227,7 +227,7 @@ class Trial:
         doubt = found.upper - found.objective
         if not true <= mpmath.mpf(found.upper) or float(own.objective) < found.objective - doubt:
             self._false(f"{name}: objective {found.objective!r} to {found.upper!r}, exactly {float(true)!r}")
-        met = own.violation <= ROUNDED if not self._rational() else not self.problem.equalities
+        met = own.violation <= ROUNDED if not self._rational() else not self.problem.constraints
         if not met or own.grown > 1 or own.kernel:
             self._false(f"{name}: an upper bound {found.upper!r} of a point that is not feasible")
 
@@ -266,10 +266,11 @@ class Trial:
         P = self.problem
         parts = [
             f"{type(t.functional).__name__}{_given(t.functional)} {t.loss.name} t={t.target.tolist()} w={t.weight.tolist()}"
-            for t in P.terms
+            for t in P.losses
         ]
         hard = [
-            f"{type(e.functional).__name__}{_given(e.functional)} = {e.value.tolist()}" for e in P.equalities
+            f"{type(e.functional).__name__}{_given(e.functional)} in {e.lower.tolist()}, {e.upper.tolist()}"
+            for e in P.constraints
         ]
         basis = None if P.basis is None else exact.as_numbers(P.basis.Q).tolist()
         return f"C={sp.csr_array(P.cost).toarray().tolist()}, terms={parts}, equalities={hard}, {P.regularizer}, basis={basis}"

@@ -31,8 +31,8 @@ def test_a_slack_is_proved_definite_far_below_its_rounding():
     basis = nm.Basis(np.linalg.qr(np.random.default_rng(2).normal(size=(6, 3)))[0])
     Q = basis.dense
     i, j = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 4])
-    equal = nm.Equality(nm.SquaredDistances(6, (i, j)), np.ones(4), "distances")
-    problem = nm.Problem(-np.eye(6), (), (equal,), basis=basis)
+    equal = nm.Constraint(nm.SquaredDistances(6, (i, j)), equal=np.ones(4), name="distances")
+    problem = nm.Problem(-np.eye(6), (equal,), basis=basis)
     y = nm.Multipliers((), (np.array([1e9, 1e9, 1e9, 2e9]),))
     S = problem.restrict(problem.slack(y))
     least = np.linalg.eigvalsh(S)[0]

@@ -155,7 +155,7 @@ def test_a_rotation_of_the_factor_changes_nothing():
 )
 def test_where_no_derivative_is_claimed(make, error, message):
     question = make()
-    backend = "interior" if question.equalities else "burer_monteiro"
+    backend = "interior" if question.constraints else "burer_monteiro"
     solution = (
         replace(question.solve(backend), V=np.zeros((N, 1)))
         if error is nm.SolverError

@@ -37,7 +37,7 @@ def test_rounds_end_at_the_optimum_over_all_triplets(C, centred):
     assert whole.objective_of_factor(run.solution.V) == pytest.approx(run.objective, rel=1e-9)
     assert len(run.triplets) < len(every) / 3
     y = run.solution.certificate.multipliers.terms[0]
-    assert nm.SharedSlack().in_domain(y, np.zeros(y.size), np.full(y.size, C)).all()
+    assert nm.LOSSES["shared_slack"].in_domain(y, np.zeros(y.size), np.full(y.size, C)).all()
 
 
 def test_the_slope_of_the_dual_and_its_sign():

@@ -32,7 +32,7 @@ def network(loss, n=20, anchors=0, sides="both", unit=1.0, spread=0.0, weights=1
     )  # fmt: skip
     if delta is None:
         return problem
-    own = replace(problem.terms[0], loss=nm.Huber(delta * unit**2))
+    own = replace(problem.terms[0], loss=nm.huber(delta * unit**2))
     return replace(problem, terms=(own, *problem.terms[1:]))
 
 

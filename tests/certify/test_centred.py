@@ -50,18 +50,18 @@ def test_a_cost_that_sees_the_place_is_left_alone():
 
 def test_the_optimum_of_nothing_is_zero():
     """Neither cost nor loss: gaps have nothing to be relative to, and the bound must be met exactly."""
-    apart = nm.Equality(nm.SquaredDistances(4, ([2, 3], [1, 1])), [0.25, 1.0])
+    apart = nm.Constraint(nm.SquaredDistances(4, ([2, 3], [1, 1])), equal=[0.25, 1.0])
     for R in (nm.NoRegularizer(), nm.RowNormBound(0.8)):
-        found = nm.Problem(np.zeros((4, 4)), (), apart, R).solve()
+        found = nm.Problem(np.zeros((4, 4)), apart, R).solve()
         assert found.status is nm.Status.OPTIMAL
         assert found.objective == 0.0
 
 
 def test_where_zero_is_the_only_kernel_it_is_the_answer():
     basis = nm.Basis(np.array([[0.5], [0.5], [0.5], [0.5]]))
-    centring = nm.Equality(nm.TotalSum(4), 0.0)
+    centring = nm.Constraint(nm.TotalSum(4), equal=0.0)
     term = nm.LossTerm(nm.Entries(4, ([0], [1])), "square", 1.0)
-    found = nm.Problem(np.eye(4), term, centring, basis=basis).solve()
+    found = nm.Problem(np.eye(4), (term, centring), basis=basis).solve()
     assert found.status is nm.Status.OPTIMAL
     assert found.objective == term.value(np.zeros(1))
 
@@ -70,8 +70,8 @@ def test_a_ray_that_leaves_held_values_alone_is_found():
     """K_11 may grow at a gain; the distances and the difference that are held do not touch point 1."""
     held = nm.LossTerm(nm.SquaredDistances(5, ([0, 0, 4], [2, 4, 2])), "squared_hinge", 1.0)
     gain = nm.LossTerm(nm.Entries(5, ([1, 3], [1, 3])), "linear", [1.0, -1.0])
-    difference = nm.Equality(nm.DistanceDifferences(5, ([0], [4], [2])), -6.0)
-    found = nm.Problem(np.zeros((5, 5)), (held, gain), difference).solve()
+    difference = nm.Constraint(nm.DistanceDifferences(5, ([0], [4], [2])), equal=-6.0)
+    found = nm.Problem(np.zeros((5, 5)), (held, gain, difference)).solve()
     assert found.status is nm.Status.UNBOUNDED
 
 

@@ -37,8 +37,8 @@ def test_every_repair_is_valid_where_it_applies(small, exact, name):
     problems = {kind: (small(kind), exact(kind)) for kind in KINDS if kind[0] not in "B"}
     L, pairs = side_information("iris", 24)
     n = np.arange(24)
-    unit = nm.Equality(nm.Entries(24, (n, n)), 1.0)
-    fixed = nm.Problem(L, nm.npkl(L, pairs, loss="hinge").terms, (unit,))
+    unit = nm.Constraint(nm.Entries(24, (n, n)), equal=1.0)
+    fixed = nm.Problem(L, (*nm.npkl(L, pairs, loss="hinge").terms, unit))
     problems["unit diagonal"] = (fixed, fixed.solve("sdp", eps=1e-9))
     angle = np.linspace(0, 4, 12)
     arc = nm.mvu(np.stack([np.cos(angle), np.sin(angle)], axis=1), 2)
@@ -104,15 +104,15 @@ def test_trace_power_bound_from_the_low_rank_part_alone(small, exact, monkeypatc
 def test_an_infeasible_point_is_not_certified():
     L, pairs = side_information("iris", 20)
     n = np.arange(20)
-    unit = nm.Equality(nm.Entries(20, (n, n)), 1.0)
-    problem = nm.Problem(L, nm.npkl(L, pairs, loss="hinge").terms, (unit,))
+    unit = nm.Constraint(nm.Entries(20, (n, n)), equal=1.0)
+    problem = nm.Problem(L, (*nm.npkl(L, pairs, loss="hinge").terms, unit))
     best = problem.solve("sdp", eps=1e-9)
     cheat = nm.certify(problem, 0.9 * best.K, best.multipliers)
     assert cheat.violation == pytest.approx(0.1, rel=0.01)
     assert cheat.objective == pytest.approx(problem.objective(0.9 * best.K))
     assert cheat.gap >= 0  # for the diagonal of the point
-    wall = (unit, nm.Equality(nm.Entries(20, ([0], [1])), 2.0))
-    beyond = nm.certify(nm.Problem(L, problem.terms, wall), 0.9 * best.K)
+    wall = (unit, nm.Constraint(nm.Entries(20, ([0], [1])), equal=2.0))
+    beyond = nm.certify(nm.Problem(L, (*problem.terms, *wall)), 0.9 * best.K)
     assert not beyond.feasible
     assert not beyond.certifies(0.999)
 

@@ -10,7 +10,13 @@ from problems import side_information
 import npkl_models as nm
 from npkl_models.model.terms import Multipliers
 
-E, T, Eq, Problem = nm.Entries, nm.LossTerm, nm.Equality, nm.Problem
+E, T, Problem = nm.Entries, nm.LossTerm, nm.Problem
+
+
+def Eq(functional, value):
+    return nm.Constraint(functional, equal=value)
+
+
 Status = nm.Status
 
 
@@ -63,7 +69,7 @@ def test_zero_is_not_in_the_domain_of_a_small_linear_loss():
 @pytest.mark.parametrize("backend", ["burer_monteiro", "hybrid", "sdp", "sdp_dual"])
 def test_small_equalities_are_met_to_rounding(backend):
     """tr K = 3e-7 at a price of 1e7: a violation of 1e-7 is all there is."""
-    P = Problem(1e7 * np.eye(3), [], [Eq(E(3, D(3)), 1e-7)])
+    P = Problem(1e7 * np.eye(3), [Eq(E(3, D(3)), 1e-7)])
     solution = P.solve(backend)
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(3, rel=1e-6)
@@ -77,7 +83,7 @@ def test_a_basis_that_cannot_meet_small_equalities_is_infeasible(backend):
     n = 6
     Q = np.linalg.qr(np.vander(np.linspace(-1, 1, n), 2))[0]
     off = Eq(E(n, ([0, 0, 1], [1, 2, 2])), -1e-7)
-    P = Problem(np.eye(n), [], [Eq(E(n, D(n)), 1e-7), off], basis=nm.Basis(Q))
+    P = Problem(np.eye(n), [Eq(E(n, D(n)), 1e-7), off], basis=nm.Basis(Q))
     solution = P.solve(backend)
     assert solution.status is Status.INFEASIBLE
     assert solution.V is None
@@ -112,7 +118,7 @@ def test_a_bracket_is_never_upside_down(seed):
     i, j = np.arange(n - 1), np.arange(1, n)
     Y = rng.normal(size=(n, 2))
     squared = np.sum((Y[i] - Y[j]) ** 2, axis=1)
-    P = Problem(L, [], [Eq(nm.SquaredDistances(n, (i, j)), squared), Eq(nm.TotalSum(n), 0.0)])
+    P = Problem(L, [Eq(nm.SquaredDistances(n, (i, j)), squared), Eq(nm.TotalSum(n), 0.0)])
     for backend in ("sdp", "sdp_dual", "burer_monteiro"):
         found = P.solve(backend).certificate
         assert found.feasible
@@ -121,7 +127,7 @@ def test_a_bracket_is_never_upside_down(seed):
 
 def test_an_infeasible_point_enters_no_trace_bound():
     """K_00 = 1e-7: the optimum is 1e-7, and no multiplier proves 100."""
-    P = Problem(np.eye(3), [], [Eq(E(3, ([0], [0])), 1e-7)])
+    P = Problem(np.eye(3), [Eq(E(3, ([0], [0])), 1e-7)])
     found = nm.certify(P, np.zeros((3, 1)), Multipliers((), (np.array([-1e9]),)))
     assert found.bound <= 1e-7
     assert found.objective == 0.0
@@ -334,12 +340,12 @@ def test_identical_cliques_are_solved(size, count, loss):
 BOTTOMLESS = {
     "linear": lambda: Problem(np.eye(4), [T(E(4, ([0, 1], [1, 2])), "linear", 1, 9.0)]),
     "cost": lambda: Problem(np.diag([1.0, -1, 1, 1]), [T(E(4, ([0], [2])), "hinge", 1)]),
-    "equalities": lambda: Problem(-np.eye(4), [], [Eq(E(4, ([0], [0])), 1.0)]),
+    "equalities": lambda: Problem(-np.eye(4), [Eq(E(4, ([0], [0])), 1.0)]),
     "penalty": lambda: Problem(
         np.eye(4), [T(E(4, ([0], [1])), "linear", 1, 30.0)], regularizer=nm.TracePower(1, penalty=0.5)
     ),
     "centred": lambda: Problem(
-        -np.eye(5), [], [Eq(nm.TotalSum(5), 0.0), Eq(nm.SquaredDistances(5, ([0], [1])), 1.0)]
+        -np.eye(5), [Eq(nm.TotalSum(5), 0.0), Eq(nm.SquaredDistances(5, ([0], [1])), 1.0)]
     ),
 }
 
@@ -365,7 +371,7 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize("kind", IMPOSSIBLE)
 def test_every_backend_says_infeasible_and_none_breaks(kind):
-    P = Problem(np.eye(4), [T(E(4, ([2], [3])), "hinge", 1.0)], IMPOSSIBLE[kind]())
+    P = Problem(np.eye(4), (T(E(4, ([2], [3])), "hinge", 1.0), *IMPOSSIBLE[kind]()))
     for backend, reason in P.compatible_backends().items():
         if reason is None:
             solution = P.solve(backend, time_limit=20)
@@ -497,7 +503,7 @@ def test_bounds_of_any_scale_are_those_of_one(scale):
 @pytest.mark.parametrize("kappa", [1e-5, 1e-7, 1e-8, 1e-12])
 def test_bounded_by_a_hair_is_not_unbounded(kappa):
     """x_1 = x_0 + e: kappa |x_0|^2 - 2 x_0'e - 1, whose optimum is -(1 + kappa) / kappa."""
-    P = Problem(np.diag([1 + kappa, -1.0]), [], [Eq(nm.SquaredDistances(2, ([0], [1])), 1.0)])
+    P = Problem(np.diag([1 + kappa, -1.0]), [Eq(nm.SquaredDistances(2, ([0], [1])), 1.0)])
     for backend in ("burer_monteiro", "sdp", "sdp_dual"):
         solution = P.solve(backend, time_limit=10)
         assert solution.status not in (Status.UNBOUNDED, Status.INFEASIBLE)
@@ -511,7 +517,7 @@ def test_equalities_without_an_interior_give_no_false_upper_bound():
     C = np.zeros((3, 3))
     C[0, 2] = C[2, 0] = M / 2
     C[1, 2] = C[2, 1] = -M / 2
-    P = Problem(C, [], [Eq(E(3, ([0, 1, 2, 0], [0, 1, 2, 1])), 1.0)])
+    P = Problem(C, [Eq(E(3, ([0, 1, 2, 0], [0, 1, 2, 1])), 1.0)])
     V = np.array([[1, -0.5e-7], [1, 0.5e-7], [0, 1]])
     V /= np.linalg.norm(V, axis=1)[:, None]
     for y in (None, Multipliers((), (np.zeros(4),))):
@@ -537,16 +543,16 @@ def test_must_links_as_equalities_and_as_a_basis_are_the_same_problem():
         assert first.status is second.status is Status.OPTIMAL
         assert first.objective == pytest.approx(second.objective, rel=1e-5)
         assert first.problem is printed
-        assert [part.shape for part in first.multipliers.equalities] == [
-            e.value.shape for e in printed.equalities
+        assert [part.shape for part in first.multipliers.constraints] == [
+            e.value.shape for e in printed.constraints
         ]
 
 
 def test_points_that_coincide_or_vanish_are_faces():
     n = 5
     L = nm.laplacian(np.random.default_rng(0).normal(size=(n, 2)), 2, shift=0.1)
-    same = Problem(L, [T(E(n, ([0], [3])), "hinge", 1.0)], [Eq(nm.SquaredDistances(n, ([0], [1])), 0.0)])
-    gone = Problem(L, [T(E(n, ([0], [3])), "hinge", 1.0)], [Eq(E(n, ([2], [2])), 0.0)])
+    same = Problem(L, (T(E(n, ([0], [3])), "hinge", 1.0), Eq(nm.SquaredDistances(n, ([0], [1])), 0.0)))
+    gone = Problem(L, (T(E(n, ([0], [3])), "hinge", 1.0), Eq(E(n, ([2], [2])), 0.0)))
     for P in (same, gone):
         answers = [P.solve(b) for b in ("burer_monteiro", "sdp", "sdp_dual")]
         assert all(a.status is Status.OPTIMAL for a in answers)
@@ -557,7 +563,7 @@ def test_points_that_coincide_or_vanish_are_faces():
 
 
 def test_points_far_away_are_measured_by_their_distances():
-    P = Problem(1e-20 * np.eye(2), [], [Eq(nm.SquaredDistances(2, ([0], [1])), 4.0)])
+    P = Problem(1e-20 * np.eye(2), [Eq(nm.SquaredDistances(2, ([0], [1])), 4.0)])
     found = nm.certify(P, np.array([[1e9], [1e9]]), Multipliers((), (np.zeros(1),)))
     assert not found.feasible or P.violation(found.point) < 1e-9
     C = np.zeros((3, 3))
@@ -566,7 +572,7 @@ def test_points_far_away_are_measured_by_their_distances():
     hard = [Eq(E(3, ([2], [2])), 1.0), Eq(nm.SquaredDistances(3, ([0], [1])), 1e-6)]
     for size in (1e3, 1e5, 1e9):
         point = np.array([[size, -50], [size, 50.0], [0, 1]])
-        found = nm.certify(Problem(C, [], hard), point)
+        found = nm.certify(Problem(C, hard), point)
         assert found.bound <= -1e-3 * (1 - 1e-9)  # the objective of (0, -5e-4), (0, 5e-4) and (0, -1)
         assert found.violation >= 1e10 * (1 - 1e-9)  # the distance of the first two is 1e4, not 1e-6
         assert found.gap >= 0
@@ -599,21 +605,18 @@ def test_weights_and_powers_at_the_end_of_the_range():
 EXTREME = {
     "total sum": lambda: Problem(np.eye(3), [T(nm.TotalSum(3), "square", 1.0, 1.0)]),
     "small sum": lambda: Problem(
-        4 * np.eye(3), [], [Eq(nm.TotalSum(3), 1e-300)], nm.TracePower(1.01, bound=1e200)
+        4 * np.eye(3), [Eq(nm.TotalSum(3), 1e-300)], nm.TracePower(1.01, bound=1e200)
     ),
     "small entry": lambda: Problem(
-        np.eye(3), [], [Eq(E(3, ([0], [1])), 1e-100)], nm.TracePower(3.0, bound=1e-300)
+        np.eye(3), [Eq(E(3, ([0], [1])), 1e-100)], nm.TracePower(3.0, bound=1e-300)
     ),
-    "large diagonal": lambda: Problem(np.eye(3), [], [Eq(E(3, D(3)), 1e300)], nm.TracePower(3.0, bound=1.0)),
+    "large diagonal": lambda: Problem(np.eye(3), [Eq(E(3, D(3)), 1e300)], nm.TracePower(3.0, bound=1.0)),
     "heavy": lambda: Problem(
-        np.eye(3), [T(E(3, ([0], [1])), "hinge", 1.0, 1e300)], (), nm.TracePower(1.5, bound=1e200)
+        np.eye(3), [T(E(3, ([0], [1])), "hinge", 1.0, 1e300)], nm.TracePower(1.5, bound=1e200)
     ),
     "large cost": lambda: Problem(1e250 * np.eye(3), [T(E(3, ([0], [1])), "hinge", 1.0, 1.0)]),
     "scales": lambda: Problem(
-        np.diag([-1e-300, 0.0, 1.0]),
-        [T(E(3, ([1], [1])), "square", 0.0, 1.0)],
-        (),
-        nm.TracePower(2.0, bound=1.0),
+        np.diag([-1e-300, 0.0, 1.0]), [T(E(3, ([1], [1])), "square", 0.0, 1.0)], nm.TracePower(2.0, bound=1.0)
     ),
 }
 
@@ -673,19 +676,19 @@ def test_what_the_adversary_found_in_a_long_run():
     n = 5
     C = 1.1e-8 * np.eye(n)
     terms = [T(E(n, ([2], [3])), "linear", 1.0, 2e6), T(E(n, ([2, 1], [4, 4])), "square", 1e4, 1 / 3e8)]
-    P = Problem(C, terms, (), nm.TracePower(1.0, bound=1e3), nm.Basis(np.eye(n)[:, :4]))
+    P = Problem(C, terms, nm.TracePower(1.0, bound=1e3), nm.Basis(np.eye(n)[:, :4]))
     assert P.solve("mfpc", time_limit=5).status in Status
     hard = [Eq(E(n, D(n)), 1.0)]
     terms = [T(E(n, D(n)), "linear", [-1, 1, 1, -1, -1], 3e7), T(E(n, ([0], [1])), "square", 1e-6, 2.0)]
     started = time.perf_counter()
-    Problem(np.eye(n), terms, hard, nm.TracePower(7.0, bound=0.7)).solve("simple_npkl", time_limit=0.5)
+    Problem(np.eye(n), (*terms, *hard), nm.TracePower(7.0, bound=0.7)).solve("simple_npkl", time_limit=0.5)
     assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize("apart", [5e-7, 1e-9, 2.3e-16])
 def test_two_values_for_one_entry_are_a_contradiction(apart):
     i = np.array([0, 1, 0])
-    P = Problem(np.eye(2), (), [Eq(E(2, (i, i)), [1, 1, 1 + apart])])
+    P = Problem(np.eye(2), [Eq(E(2, (i, i)), [1, 1, 1 + apart])])
     assert not nm.certify(P, np.eye(2)).feasible
     for backend in ("burer_monteiro", "hybrid", "sdp", "sdp_dual"):
         assert P.solve(backend).status is not Status.OPTIMAL
@@ -701,7 +704,7 @@ def test_rounding_in_the_derivative_of_equalities_proves_nothing():
         V = rng.standard_normal((n, 3)) * 3 + 1e13 * rng.standard_normal((1, 3))
         f, g = nm.SquaredDistances(n, ([0, 0], [1, 2])), nm.DistanceDifferences(n, ([0], [1], [2]))
         d = f.value_of_factor(basis.Q @ (basis.Q.T @ V))
-        P = Problem(np.eye(n) * 1e-30, (), [Eq(f, d), Eq(g, [d[0] - d[1] + 1e-10])], basis=basis)
+        P = Problem(np.eye(n) * 1e-30, [Eq(f, d), Eq(g, [d[0] - d[1] + 1e-10])], basis=basis)
         feasible += nm.certify(P, V, kind="factor").feasible
     assert feasible == 0
 
@@ -711,7 +714,7 @@ def test_a_row_that_is_almost_zero_is_no_ray(d):
     """K_00 = 1: the objective is at least -sqrt(K_11) + d K_11 >= -1 / (4 d)."""
     from npkl_models.certify.recession import unbounded
 
-    P = Problem(np.array([[0, -0.5], [-0.5, d]]), (), [Eq(E(2, ([0], [0])), [1.0])])
+    P = Problem(np.array([[0, -0.5], [-0.5, d]]), [Eq(E(2, ([0], [0])), [1.0])])
     V = np.array([[1.0], [0.5 / d]])
     assert not unbounded(P, V)
     assert P.solve("burer_monteiro", start=V).status is not Status.UNBOUNDED
@@ -731,7 +734,7 @@ def test_unfolding_does_not_mind_the_scale_of_the_data(scale):
 def test_a_bound_that_equalities_keep_is_no_obstacle(R):
     L, pairs = side_information("iris", 24)
     term = T(E(24, (pairs.i, pairs.j)), "hinge", pairs.sign)
-    P = Problem(L, term, Eq(E(24, D(24)), 1.0), R)
+    P = Problem(L, (term, Eq(E(24, D(24)), 1.0)), R)
     assert P.solve("burer_monteiro").status is Status.OPTIMAL
 
 
@@ -744,7 +747,7 @@ def test_searching_for_a_feasible_kernel_takes_no_minutes():
     G = rng.standard_normal((n, 3))
     hard = Eq(nm.SquaredDistances(n, (i, j)), np.sum((G[i] - G[j]) ** 2, axis=1))
     started = time.perf_counter()
-    nm.Problem(L, T(E(n, ([0], [1])), "hinge", 1.0), hard).solve("burer_monteiro", time_limit=2)
+    nm.Problem(L, (T(E(n, ([0], [1])), "hinge", 1.0), *hard)).solve("burer_monteiro", time_limit=2)
     assert time.perf_counter() - started < 25
 
 

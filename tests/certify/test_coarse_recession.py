@@ -58,7 +58,7 @@ def test_the_shift_of_a_regulariser_counts_with_the_length():
         assert falls(cost, hinge(0, 1, 1.0), 7 * EYE[2], R=R) == wanted
         with pytest.MonkeyPatch.context() as patch:  # what is exactly still may be of another length
             patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 0.0))
-            problem = nm.Problem(cost, hinge(0, 1, 1.0), (), R)
+            problem = nm.Problem(cost, hinge(0, 1, 1.0), R)
             assert recession._falls(problem, EYE[:, 2:3], 1e-9) == wanted
             patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 3 * 0.0129))
             assert not recession._falls(problem, EYE[:, 2:3], 1e-9)
@@ -125,8 +125,8 @@ def test_what_is_held_is_what_equalities_and_endless_losses_ask_for(monkeypatch)
     monkeypatch.setattr(recession, "_exactly_still", lambda p, D, held: seen.append(held))
     square = nm.LossTerm(nm.Entries(N, ([0, 2], [0, 2])), "squared_hinge", [1.0, 1.0])
     both = nm.LossTerm(nm.Entries(N, ([1, 3], [1, 3])), "hinge", [1.0, 1.0])
-    equal = nm.Equality(nm.Entries(N, ([0, 1], [1, 3])), 0.0)
-    problem = nm.Problem(-EYE, (square, both), equal)
+    equal = nm.Constraint(nm.Entries(N, ([0, 1], [1, 3])), equal=0.0)
+    problem = nm.Problem(-EYE, (square, both, equal))
     assert not recession._falls(problem, EYE[:, 2:3] * 1e-200, 1e-9)
     masks = [mask.tolist() for _, mask in seen[0]]
     assert masks == [[True, True], [True, False], [False, False]]
@@ -158,7 +158,7 @@ def test_squares_in_a_basis_vanish_on_a_null_space_of_rows(kind, monkeypatch):
         "entries": (nm.Entries(N, ([0, 3], [0, 3])), Q[[0, 3]]),
         "sum": (nm.TotalSum(N), Q.sum(axis=0, keepdims=True)),
     }[kind]
-    there, reach = recession._within_rows(problem, D, [nm.Equality(f, 0.0)])
+    there, reach = recession._within_rows(problem, D, [nm.Constraint(f, equal=0.0)])
     assert np.max(np.abs(f.value_of_factor(there))) < 1e-15
     A = A / np.linalg.norm(A, axis=1)[:, None]
     W = problem.drop(D)
@@ -167,8 +167,8 @@ def test_squares_in_a_basis_vanish_on_a_null_space_of_rows(kind, monkeypatch):
     doubt, sigma = 16 * 19e-7 * len(A), np.linalg.svd(A, compute_uv=False)[-1]
     assert reach == pytest.approx(2 * doubt * np.linalg.norm(W) / (sigma - doubt), rel=1e-6)
     monkeypatch.setattr(recession, "gamma", lambda k: sigma / (16 * len(A)) / 999)
-    assert recession._within_rows(problem, D, [nm.Equality(f, 0.0)]) is None
-    every = nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), 0.0)
+    assert recession._within_rows(problem, D, [nm.Constraint(f, equal=0.0)]) is None
+    every = nm.Constraint(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), equal=0.0)
     assert recession._within_rows(problem, D, [every]) is None
 
 

@@ -23,7 +23,7 @@ def coarse(monkeypatch):
 def zero(problem):
     return nm.Multipliers(
         tuple(np.zeros(part.functional.size) for part in problem.terms),
-        tuple(np.zeros(part.functional.size) for part in problem.equalities),
+        tuple(np.zeros(part.functional.size) for part in problem.constraints),
     )
 
 
@@ -33,28 +33,28 @@ def near(value):
 
 def test_equalities_in_a_basis_grow_by_more_than_the_lack_over_the_floor():
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(N, 2)))[0]
-    some = nm.Equality(nm.Entries(N, ([0, 1, 2, 0], [0, 1, 2, 3])), 1.0)
-    problem = nm.Problem(COST, FREE, some, basis=nm.Basis(Q))
-    bound, y = repairs.equality_shift(problem, zero(problem), 0.5, np.inf)
+    some = nm.Constraint(nm.Entries(N, ([0, 1, 2, 0], [0, 1, 2, 3])), equal=1.0)
+    problem = nm.Problem(COST, (FREE, some), basis=nm.Basis(Q))
+    bound, y = repairs.constraint_shift(problem, zero(problem), 0.5, np.inf)
     t = 0.5 / facts.diagonal_floor(problem) * (1 + 4 * U)
-    assert y.equalities[0] == near([t, t, t, 0])
+    assert y.constraints[0] == near([t, t, t, 0])
     assert bound == near(-3 * t)
-    assert repairs.equality_shift(problem, zero(problem), np.full(N, 0.5), np.inf) is None
-    plain = nm.Problem(COST, FREE, some)
-    assert repairs.equality_shift(plain, zero(plain), 0.5, np.inf) is None
+    assert repairs.constraint_shift(problem, zero(problem), np.full(N, 0.5), np.inf) is None
+    plain = nm.Problem(COST, (FREE, some))
+    assert repairs.constraint_shift(plain, zero(plain), 0.5, np.inf) is None
 
 
 def test_an_equality_of_a_group_grows_by_more_than_the_lack_over_its_share():
     Q = np.zeros((N, 2))
     Q[:3, 0], Q[3, 1] = 3**-0.5, 1.0
     own = [
-        nm.Equality(nm.Entries(N, ([2, 1], [1, 1])), 1.0),
-        nm.Equality(nm.Entries(N, ([0, 3], [0, 3])), 2.0),
+        nm.Constraint(nm.Entries(N, ([2, 1], [1, 1])), equal=1.0),
+        nm.Constraint(nm.Entries(N, ([0, 3], [0, 3])), equal=2.0),
     ]
-    problem = nm.Problem(COST, FREE, own, basis=nm.Basis(sp.csr_array(Q)))
-    bound, y = repairs.equality_shift(problem, zero(problem), 0.5, np.inf)
-    assert y.equalities[0] == near([0, 1.5 * (1 + 8 * U)])
-    assert y.equalities[1] == near([0, 0.5 * (1 + 8 * U)])
+    problem = nm.Problem(COST, (FREE, *own), basis=nm.Basis(sp.csr_array(Q)))
+    bound, y = repairs.constraint_shift(problem, zero(problem), 0.5, np.inf)
+    assert y.constraints[0] == near([0, 1.5 * (1 + 8 * U)])
+    assert y.constraints[1] == near([0, 0.5 * (1 + 8 * U)])
     assert bound == near(-2.5 * (1 + 8 * U))
 
 
@@ -76,7 +76,7 @@ def test_distances_grow_by_more_than_the_lack_over_their_floor():
 
 
 def test_scaling_leaves_room_for_the_rounding_of_what_is_scaled():
-    problem = nm.Problem(0.1 * COST, FREE, (), PENALTY)
+    problem = nm.Problem(0.1 * COST, FREE, PENALTY)
     y = nm.Multipliers((np.array([6.0, -3.0]),))
     delta = 0.2 + 0.5
     assert facts.cost_floor(problem) + 0.5 == near(delta)
@@ -90,7 +90,7 @@ def test_scaling_leaves_room_for_the_rounding_of_what_is_scaled():
 
 
 def test_stretching_leaves_room_for_the_rounding_of_what_is_stretched():
-    problem = nm.Problem(-COST, FREE, (), PENALTY)
+    problem = nm.Problem(-COST, FREE, PENALTY)
     y = nm.Multipliers((np.array([1.0, -3.0]),))
     delta = repairs._negative_floor(problem.cost) - 0.5
     eps = 0.5 + 4 * U * rounding.multiplier_sizes(problem, y)
@@ -122,7 +122,7 @@ def test_circles_have_a_margin_of_their_sums():
 
 
 def test_the_trace_pays_with_two_margins():
-    problem = nm.Problem(COST, FREE, nm.Equality(EVERY, [1.0, 2, 3, 4]))
+    problem = nm.Problem(COST, (FREE, nm.Constraint(EVERY, equal=[1.0, 2, 3, 4])))
     for sign in (1.0, -1.0):
         y = nm.Multipliers((np.zeros(2),), (np.full(N, sign),))
         tau = facts.trace_bound(problem, np.inf)
@@ -157,12 +157,12 @@ def test_the_strictly_feasible_point_is_the_last_resort(monkeypatch):
 @pytest.mark.parametrize("penalty", [0.5, None])
 def test_balancing_takes_the_shift_into_account(penalty):
     R = nm.TracePower(1, penalty=penalty) if penalty else None
-    given = (sp.csr_array(0.1 * COST), FREE, nm.Equality(EVERY, 1.0))
+    given = (sp.csr_array(0.1 * COST), FREE, nm.Constraint(EVERY, equal=1.0))
     problem = nm.Problem(*given, R) if R else nm.Problem(*given)
     V = np.eye(N)[:, :2]
     level = 0.25 + (penalty or 0.0)
     better, S = repairs.balanced(problem, zero(problem), V, problem.slack(zero(problem)), 0.0)
-    assert better.equalities[0] == near(np.full(N, -level))
+    assert better.constraints[0] == near(np.full(N, -level))
     assert S.diagonal() == near(0.1 * COST.diagonal() - level)
     y = zero(problem)
     if penalty is None:
@@ -170,18 +170,18 @@ def test_balancing_takes_the_shift_into_account(penalty):
 
 
 def test_the_price_of_a_row_is_the_radius_squared():
-    problem = nm.Problem(COST, FREE, (), nm.RowNormBound(1.5))
+    problem = nm.Problem(COST, FREE, nm.RowNormBound(1.5))
     y = nm.Multipliers((np.zeros(2),), (), np.array([3.0, 0, 1, 2]))
     assert repairs.diagonal_price(problem, y) == near(np.full(N, 2.25))
     assert problem.regularizer.trace_bound(1) == near(2.25)
     centred = nm.Basis(np.linalg.qr(np.eye(N)[:, 1:] - 1 / N)[0])
-    assert repairs.diagonal_price(nm.Problem(COST, FREE, (), nm.RowNormBound(1.5), basis=centred), y) is None
+    assert repairs.diagonal_price(nm.Problem(COST, FREE, nm.RowNormBound(1.5), basis=centred), y) is None
 
 
 def test_a_shift_must_reach_every_point():
     some = nm.LossTerm(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), "square", 1.0)
     problem = nm.Problem(COST, (FREE, some))
     assert repairs.shift(problem, zero(problem), 1.0, np.inf) is None
-    part = nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), 1.0)
-    problem = nm.Problem(COST, FREE, part)
-    assert repairs.equality_shift(problem, zero(problem), 1.0, np.inf) is None
+    part = nm.Constraint(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), equal=1.0)
+    problem = nm.Problem(COST, (FREE, part))
+    assert repairs.constraint_shift(problem, zero(problem), 1.0, np.inf) is None

@@ -14,7 +14,7 @@ DIAGONAL, OFF = nm.Entries(2, ([0], [0])), nm.Entries(2, ([0], [1]))
 
 def falling(loss="square", target=1.0, weight=1.0, f=DIAGONAL, cost=-1.0, R=ORDINARY):
     """The cost times the identity on two points, and a loss on one value."""
-    return nm.Problem(cost * np.eye(2), nm.LossTerm(f, loss, target, weight), (), R)
+    return nm.Problem(cost * np.eye(2), nm.LossTerm(f, loss, target, weight), R)
 
 
 @pytest.mark.parametrize("length", [1e-120, 1e-8, 1.0, 1e8, 1e120])
@@ -93,7 +93,10 @@ def test_directions_that_squares_allow_are_the_null_space_of_their_sum():
     """An equality or a square on a distance is held; a hinge on K_22, which may grow, is not."""
     apart = nm.SquaredDistances(3, ([0], [1]))
     corner = nm.LossTerm(nm.Entries(3, ([2], [2])), "hinge", 1.0)
-    for parts in (((nm.LossTerm(apart, "square", 1.0), corner), ()), ((corner,), nm.Equality(apart, 1.0))):
+    for parts in (
+        ((nm.LossTerm(apart, "square", 1.0), corner), ()),
+        ((corner,), nm.Constraint(apart, equal=1.0)),
+    ):
         N = recession._kept_still(nm.Problem(np.eye(3), *parts))
         assert N.shape == (3, 2)
         np.testing.assert_allclose(N[0], N[1], atol=1e-12)
@@ -125,16 +128,16 @@ def test_squares_vanish_on_the_null_space_of_their_rows():
     """In a basis a direction is projected there, and what is left of the values is paid for."""
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 3)))[0]
     parts = [
-        nm.Equality(nm.SquaredDistances(5, ([0], [1])), 0.0),
-        nm.Equality(nm.Entries(5, ([2], [2])), 0.0),
+        nm.Constraint(nm.SquaredDistances(5, ([0], [1])), equal=0.0),
+        nm.Constraint(nm.Entries(5, ([2], [2])), equal=0.0),
     ]
-    problem = nm.Problem(-np.eye(5), (), parts, basis=nm.Basis(Q))
+    problem = nm.Problem(-np.eye(5), parts, basis=nm.Basis(Q))
     D, reach = recession._within_rows(problem, problem.lift(np.ones((3, 1))), parts)
     a = np.stack([Q[0] - Q[1], Q[2]])
     null = np.linalg.svd(a)[2][2]
     np.testing.assert_allclose(problem.drop(D)[:, 0], null * null.sum(), atol=1e-12)
     assert 0 < reach < 1e-9
-    total = [*parts, nm.Equality(nm.TotalSum(5), 0.0)]
+    total = [*parts, nm.Constraint(nm.TotalSum(5), equal=0.0)]
     assert recession._within_rows(problem, D, total) is None  # as many rows as the basis has
     same = [parts[0], parts[0]]
     assert recession._within_rows(problem, D, same) is None
@@ -172,8 +175,8 @@ def test_nothing_to_hold_leaves_a_direction_as_it_is():
 def test_a_total_sum_is_the_sum_of_all_rows():
     """In a basis 1'K1 = |1'Q w|^2."""
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 3)))[0]
-    part = nm.Equality(nm.TotalSum(5), 0.0)
-    problem = nm.Problem(-np.eye(5), (), part, basis=nm.Basis(Q))
+    part = nm.Constraint(nm.TotalSum(5), equal=0.0)
+    problem = nm.Problem(-np.eye(5), part, basis=nm.Basis(Q))
     D, _ = recession._within_rows(problem, problem.lift(np.ones((3, 1))), [part])
     assert abs(D.sum()) < 1e-12
     assert np.linalg.norm(D) > 0.1

@@ -19,7 +19,7 @@ ORDINARY = NoRegularizer()
 
 
 def problem_of(R=ORDINARY, cost=(1.0, 2.0, 3.0, 4.0), loss="square"):
-    return nm.Problem(np.diag(cost), nm.LossTerm(PAIR, loss, [1.0, -1.0], [2.0, 0.5]), (), R)
+    return nm.Problem(np.diag(cost), nm.LossTerm(PAIR, loss, [1.0, -1.0], [2.0, 0.5]), R)
 
 
 def unknown(bound, rigour="proved"):
@@ -118,7 +118,7 @@ def bounded(method, R, tol=1e-6, seed=0, W=None):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(30, 30))
     term = nm.LossTerm(nm.Entries(30, (np.arange(8), np.arange(8) + 9)), "square", 1.0)
-    problem = nm.Problem(A + A.T, term, (), R)
+    problem = nm.Problem(A + A.T, term, R)
     y = nm.Multipliers((rng.normal(size=8),))
     V = rng.normal(size=(30, 2)) if W is None else W
     demand = replace(DEMAND, method=method, tol=tol)

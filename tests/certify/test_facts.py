@@ -17,7 +17,7 @@ def ring(loss="squared_hinge", equalities=()):
     y = np.arange(RING) % 2
     pairs = nm.Pairs.from_labels(y, 12, 12, random_state=1)
     problem = nm.npkl(L, pairs, loss=loss)
-    return nm.Problem(problem.cost, problem.terms, equalities)
+    return nm.Problem(problem.cost, (*problem.terms, *equalities))
 
 
 def centred(n=8):
@@ -32,7 +32,7 @@ def said(problem, V):
     """Everything that a certificate says but for its seconds, as bytes."""
     found = nm.certify(problem, V, random_state=0)
     parts = [found.bound, found.upper, found.objective, found.min_eigenvalue, found.violation, found.gap]
-    arrays = [found.point, *found.multipliers.terms, *found.multipliers.equalities]
+    arrays = [found.point, *found.multipliers.terms, *found.multipliers.constraints]
     return (found.rigour, found.repair, np.array(parts).tobytes(), *(a.tobytes() for a in arrays))
 
 

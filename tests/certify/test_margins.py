@@ -9,14 +9,14 @@ from npkl_models.certify import repairs
 from npkl_models.linalg import UNIT, norm_bound
 from npkl_models.model import facts, rounding
 
-CORNER = nm.Equality(nm.Entries(3, ([0], [0])), 1.0)
-ACROSS = nm.Equality(nm.Entries(3, ([0], [1])), 0.0)
-WHOLE = nm.Equality(nm.Entries(3, (range(3), range(3))), [1.0, 2.0, 4.0])
+CORNER = nm.Constraint(nm.Entries(3, ([0], [0])), equal=1.0)
+ACROSS = nm.Constraint(nm.Entries(3, ([0], [1])), equal=0.0)
+WHOLE = nm.Constraint(nm.Entries(3, (range(3), range(3))), equal=[1.0, 2.0, 4.0])
 SQUARE = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 0.0)
 
 
 def equal(*parts, cost=None, **more):
-    return nm.Problem(np.eye(3) if cost is None else cost, (), parts, **more)
+    return nm.Problem(np.eye(3) if cost is None else cost, parts, **more)
 
 
 def test_a_product_with_a_basis_counts_the_operations_of_the_longest_row(monkeypatch):
@@ -59,7 +59,7 @@ def test_the_price_of_an_equality_counts_its_units():
 
 def test_a_bound_on_the_trace_is_rounded_upwards():
     """tr K <= 3 is no less than three; equalities on the whole diagonal say their sum."""
-    bounded = nm.Problem(np.eye(3), SQUARE, (), nm.TracePower(1, bound=3.0))
+    bounded = nm.Problem(np.eye(3), SQUARE, nm.TracePower(1, bound=3.0))
     assert 3.0 < facts.trace_bound(bounded, np.inf) < 3.0 + 1e-12
     assert 7.0 < facts.trace_bound(equal(WHOLE), np.inf) < 7.0 + 1e-12
     assert facts.trace_bound(equal(CORNER), np.inf) == np.inf
@@ -83,7 +83,7 @@ def test_square_losses_bound_the_trace_where_the_cost_is_psd():
 def test_a_stretch_takes_the_shift_from_what_the_cost_has_to_spare(shift):
     """With C = -2 I and a penalty of G on the trace delta is 2 - G, and s = delta / (delta - eps)."""
     R = {"regularizer": nm.TracePower(1, penalty=shift)} if shift else {}
-    problem = nm.Problem(-2 * np.eye(3), SQUARE, (), **R)
+    problem = nm.Problem(-2 * np.eye(3), SQUARE, **R)
     y = nm.Multipliers((np.array([1.0]),))
     stretched = repairs.stretch(problem, y, 0.3, np.inf)[1]
     assert stretched.terms[0][0] == pytest.approx((2 - shift) / (1.7 - shift))
@@ -93,6 +93,6 @@ def test_a_stretch_takes_the_shift_from_what_the_cost_has_to_spare(shift):
 def test_the_floor_of_a_laplacian_of_distances_is_its_lowest_eigenvalue():
     """Small matrices are decomposed, so that nothing of the floor is given away."""
     basis = nm.Basis(np.linalg.qr(np.eye(3)[:, 1:] - 1 / 3)[0])
-    path = nm.Equality(nm.SquaredDistances(3, ([0, 1], [1, 2])), 1.0)
+    path = nm.Constraint(nm.SquaredDistances(3, ([0, 1], [1, 2])), equal=1.0)
     assert facts.distance_floor(equal(path, basis=basis)) == pytest.approx(1.0, rel=1e-12)
     assert facts.diagonal_floor(equal(CORNER, ACROSS, basis=basis)) == pytest.approx(0.0, abs=1e-12)

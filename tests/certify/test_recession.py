@@ -33,8 +33,8 @@ def test_rows_of_a_basis_that_are_equal():
 def test_a_trace_over_a_basis_is_held_in_all_directions(size):
     """It was taken for 1'K1, which holds one direction alone."""
     Q = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(4, size)))[0])
-    assert not unbounded(nm.Problem(-np.eye(4), (), nm.Equality(nm.Trace(4), 1.0), basis=Q))
-    assert unbounded(nm.Problem(-np.eye(4), (), nm.Equality(nm.TotalSum(4), 1.0), basis=Q))
+    assert not unbounded(nm.Problem(-np.eye(4), nm.Constraint(nm.Trace(4), equal=1.0), basis=Q))
+    assert unbounded(nm.Problem(-np.eye(4), nm.Constraint(nm.TotalSum(4), equal=1.0), basis=Q))
 
 
 def test_what_a_way_off_costs_a_value_grows_with_its_coefficients(monkeypatch):
@@ -63,9 +63,9 @@ def cases():
         "differences held": (
             nm.Problem(-np.eye(n), square(nm.DistanceDifferences(n, ([0], [1], [2])), 1.0)), True,
         ),
-        "equalities": (nm.Problem(-np.eye(n), (), nm.Equality(off, [0.5, 0.2])), True),
+        "equalities": (nm.Problem(-np.eye(n), nm.Constraint(off, equal=[0.5, 0.2])), True),
         "all equal": (
-            nm.Problem(-np.eye(n), (), [nm.Equality(nm.Entries(n, (range(5), range(5))), 1.0)]), False,
+            nm.Problem(-np.eye(n), [nm.Constraint(nm.Entries(n, (range(5), range(5))), equal=1.0)]), False,
         ),
         "a distance held in a basis": (
             nm.Problem(-np.eye(n), square(nm.SquaredDistances(n, ([0], [1])), 1.0), basis=nm.Basis(Q)), True,
@@ -76,7 +76,7 @@ def cases():
             ), False,
         ),
         "a bound on the trace": (
-            nm.Problem(-np.eye(n), square(off, 0.5), (), nm.TracePower(1, bound=3.0)), False,
+            nm.Problem(-np.eye(n), square(off, 0.5), nm.TracePower(1, bound=3.0)), False,
         ),
         "a hinge that gives way": (
             nm.Problem(-0.1 * np.eye(n), nm.LossTerm(nm.Entries(n, ([0], [0])), "hinge", -1.0, 0.05)), True,
@@ -105,7 +105,7 @@ def test_what_equalities_exceed_by_a_rounding_is_within_the_feasibility():
     term = square(nm.Entries(n, ([0], [1])), 1.0)
     for value, R in ((0.1, nm.TracePower(1, bound=1.0)), (0.1 * 0.1, nm.RowNormBound(0.1))):
         for more, status in ((1.0, nm.Status.OPTIMAL), (1.0001, nm.Status.INFEASIBLE)):
-            solution = nm.Problem(np.eye(n), term, nm.Equality(every, more * value), R).solve()
+            solution = nm.Problem(np.eye(n), (term, nm.Constraint(every, equal=more * value)), R).solve()
             assert solution.status is status
             assert solution.V is None or solution.certificate.violation <= 1e-7
 
@@ -116,7 +116,7 @@ def test_bounds_of_costs_that_have_lost_their_digits(c):
     from fractions import Fraction
 
     n = 5
-    problem = nm.Problem(c * np.eye(n), (), nm.Equality(nm.TotalSum(n), 1.0))
+    problem = nm.Problem(c * np.eye(n), nm.Constraint(nm.TotalSum(n), equal=1.0))
     found = nm.certify(problem, np.full((n, 1), 1 / n))
     assert Fraction(found.bound) <= Fraction(c) / n
     assert found.upper == np.inf  # a point of an equality proves nothing above
@@ -138,7 +138,7 @@ class Differences(nm.Functional):
 
 def test_a_functional_that_is_not_symmetric_does_not_contradict_itself():
     """Found by a reviewer: (0, 1) and (1, 0) were taken for the same value."""
-    problem = nm.Problem(np.eye(3), (), nm.Equality(Differences(3, ([0, 1], [1, 0])), [1.0, -1.0]))
+    problem = nm.Problem(np.eye(3), nm.Constraint(Differences(3, ([0, 1], [1, 0])), equal=[1.0, -1.0]))
     assert problem.violation(np.array([[1.0], [0.0], [0.0]])) <= 1e-14
     assert problem.solve().status is not nm.Status.INFEASIBLE
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from npkl_models.feasibility.equality_map import EqualityMap
 
 import npkl_models as nm
 from npkl_models.certify import points
 from npkl_models.feasibility import newton, residual
+from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.model import facts
 
 DIAGONAL = nm.Entries(2, ([0], [0]))
@@ -15,12 +15,12 @@ DIAGONAL = nm.Entries(2, ([0], [0]))
 def corner(loss, target, weight, cost=(-1.0, 1.0), R=None, kind=DIAGONAL):
     """A loss on K_00 beside a diagonal cost."""
     term = nm.LossTerm(kind, loss, target, weight)
-    return nm.Problem(np.diag(cost), term, (), R or nm.NoRegularizer())
+    return nm.Problem(np.diag(cost), term, R or nm.NoRegularizer())
 
 
 def equal(value, i=(0,), j=(0,), n=2, R=None):
-    part = nm.Equality(nm.Entries(n, (list(i), list(j))), value)
-    return nm.Problem(np.eye(n), (), part, R or nm.NoRegularizer())
+    part = nm.Constraint(nm.Entries(n, (list(i), list(j))), equal=value)
+    return nm.Problem(np.eye(n), part, R or nm.NoRegularizer())
 
 
 # ------------------------------------------------------------------ multipliers
@@ -52,15 +52,14 @@ def test_away_from_a_kink_a_multiplier_is_the_slope():
 def test_equalities_have_the_multipliers_that_make_the_point_stationary():
     """C_00 + nu = 0 on a point that is the first axis; off the diagonal the share is a half."""
     found = points.recover_multipliers(equal(4.0), np.array([[2.0], [0.0]]))
-    assert found.equalities[0][0] == pytest.approx(-1.0)
+    assert found.constraints[0][0] == pytest.approx(-1.0)
     both = points.recover_multipliers(equal(1.0, [0], [1]), np.array([[1.0], [1.0]]))
-    assert both.equalities[0][0] == pytest.approx(-2.0)
+    assert both.constraints[0][0] == pytest.approx(-2.0)
 
 
 def test_rows_at_their_bound_have_multipliers_and_others_none():
     """Of rows of squared length 1 and 1/4 the first alone may be held by a bound of one."""
-    problem = nm.Problem(-2 * np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), "square", 0.0), (),
-                         nm.RowNormBound(1.0))  # fmt: skip
+    problem = nm.Problem(-2 * np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), "square", 0.0), nm.RowNormBound(1.0))  # fmt: skip
     y = points.recover_multipliers(problem, np.diag([1.0, 0.5]))
     np.testing.assert_allclose(y.rows, [2.0, 0.0])
     y = points.recover_multipliers(problem, np.diag([0.999, 0.5]))
@@ -90,7 +89,7 @@ def test_the_gradient_of_a_power_of_the_trace_is_known(p):
 
 def test_a_direct_step_is_that_of_a_square_root():
     """From x to the root of a: (a - x^2) / 2x."""
-    step = newton._direct_step(EqualityMap(equal(9.0)), np.array([[2.0], [0.0]]))
+    step = newton._direct_step(ConstraintMap(equal(9.0)), np.array([[2.0], [0.0]]))
     np.testing.assert_allclose(step, [[1.25], [0.0]])
 
 
@@ -98,17 +97,17 @@ def test_a_direct_step_is_that_of_a_square_root():
 def test_steps_of_dependent_equalities_go_with_the_scale_of_the_data(scale):
     """The same value twice is no obstacle, and a step is the shortest that meets it."""
     V = np.array([[1.0], [2.0]]) * scale
-    step = newton._direct_step(EqualityMap(equal(7.0 * scale**2, [0, 1], [1, 0])), V)
+    step = newton._direct_step(ConstraintMap(equal(7.0 * scale**2, [0, 1], [1, 0])), V)
     np.testing.assert_allclose(step, [[2 * scale], [scale]], rtol=1e-3)  # 5 (2, 1) / 5
 
 
 def test_derivatives_of_comparisons_are_formed_too():
     """A difference of distances is no product of two vectors; its J J' is found from J."""
     V = np.random.default_rng(0).normal(size=(4, 2))
-    part = nm.Equality(nm.DistanceDifferences(4, ([0, 1], [1, 2], [2, 3])), [0.5, 0.25])
-    problem = nm.Problem(np.eye(4), (), part)
-    G, back = EqualityMap(problem).normal(V)
-    J = EqualityMap(problem).derivative(V).toarray()
+    part = nm.Constraint(nm.DistanceDifferences(4, ([0, 1], [1, 2], [2, 3])), equal=[0.5, 0.25])
+    problem = nm.Problem(np.eye(4), part)
+    G, back = ConstraintMap(problem).normal(V)
+    J = ConstraintMap(problem).derivative(V).toarray()
     np.testing.assert_allclose(G, J @ J.T, atol=1e-12)
     np.testing.assert_allclose(back(np.ones(2)).T.ravel(), J.T @ np.ones(2), atol=1e-12)
 
@@ -154,14 +153,14 @@ def test_the_sum_of_squared_misfits_has_its_closed_form():
                       (nm.RowNormBound(1.0), 4.5 + 0.5 * 9)):  # fmt: skip
         problem = equal(1.0, R=R)
         top = residual.row_bound(problem)
-        total, _ = residual._residual(EqualityMap(problem), top, (2, 1), W)
+        total, _ = residual._residual(ConstraintMap(problem), top, (2, 1), W)
         assert total == pytest.approx(wanted), R
 
 
 def test_scales_are_the_data_and_a_thousandth_of_the_largest_at_least():
     """Zeros are measured against what stands beside them; zeros alone against one."""
-    assert EqualityMap(equal([4.0, 0.0, -2.0], [0, 0, 1], [0, 1, 1])).scales.tolist() == [4.0, 4e-3, 2.0]
-    assert EqualityMap(equal([0.0])).scales.tolist() == [1e-3]
+    assert ConstraintMap(equal([4.0, 0.0, -2.0], [0, 0, 1], [0, 1, 1])).scales.tolist() == [4.0, 4e-3, 2.0]
+    assert ConstraintMap(equal([0.0])).scales.tolist() == [1e-3]
 
 
 def test_a_point_may_be_as_large_as_its_squares_can_be():

@@ -14,7 +14,7 @@ N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
 FREE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "square", [1.0, -1.0], [2.0, 0.5])
 DIAGONAL = nm.LossTerm(nm.Entries(N, (ALL, ALL)), "square", 1.0 + ALL, 1.0 / (1 + ALL))
-UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0 + ALL)
+UNIT = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0 + ALL)
 PATH = nm.SquaredDistances(N, (ALL[:-1], ALL[1:]))
 CENTRED = nm.Basis(np.linalg.qr(np.eye(N)[:, 1:] - 1 / N)[0])
 
@@ -26,7 +26,7 @@ def lowest(problem, y):
 def poor(problem, size=30.0):
     """Multipliers whose slack is not PSD, and by how much."""
     terms = tuple(np.full(part.functional.size, size) for part in problem.terms)
-    nus = tuple(np.full(part.functional.size, -size) for part in problem.equalities)
+    nus = tuple(np.full(part.functional.size, -size) for part in problem.constraints)
     y = nm.Multipliers(terms, nus, np.zeros(N) if problem.regularizer.row_multipliers else None)
     return y, -lowest(problem, y)
 
@@ -42,9 +42,9 @@ def mended(problem, y, found, eps, level=0.0):
 
 def test_losses_and_equalities_on_the_diagonal_take_what_lacks_and_no_more():
     for parts, name in (((FREE, DIAGONAL), "terms"), ((FREE,), "equalities")):
-        problem = nm.Problem(COST, parts, UNIT if name == "equalities" else ())
+        problem = nm.Problem(COST, (*parts, *(UNIT if name == "equalities" else ())))
         y, eps = poor(problem)
-        repair = repairs.shift if name == "terms" else repairs.equality_shift
+        repair = repairs.shift if name == "terms" else repairs.constraint_shift
         better = mended(problem, y, repair(problem, y, eps, np.inf), eps)
         assert lowest(problem, better) <= 1e-10
         np.testing.assert_allclose(getattr(better, name)[-1], getattr(y, name)[-1] + eps, rtol=1e-12)
@@ -56,16 +56,16 @@ def test_losses_and_equalities_on_the_diagonal_take_what_lacks_and_no_more():
 
 
 def test_the_diagonal_may_be_shared_by_several_parts():
-    halves = [nm.Equality(nm.Entries(N, (ALL[a:b], ALL[a:b])), 1.0) for a, b in ((0, 3), (2, 6))]
-    problem = nm.Problem(COST, FREE, halves)
+    halves = [nm.Constraint(nm.Entries(N, (ALL[a:b], ALL[a:b])), equal=1.0) for a, b in ((0, 3), (2, 6))]
+    problem = nm.Problem(COST, (FREE, *halves))
     y, eps = poor(problem)
-    better = mended(problem, y, repairs.equality_shift(problem, y, eps, np.inf), eps)
-    np.testing.assert_allclose(better.equalities[0] - y.equalities[0], eps)
+    better = mended(problem, y, repairs.constraint_shift(problem, y, eps, np.inf), eps)
+    np.testing.assert_allclose(better.constraints[0] - y.constraints[0], eps)
     np.testing.assert_allclose(
-        better.equalities[1] - y.equalities[1], [0, eps, eps, eps]
+        better.constraints[1] - y.constraints[1], [0, eps, eps, eps]
     )  # point 2 has one already
-    short = nm.Problem(COST, FREE, halves[0])
-    assert repairs.equality_shift(short, poor(short)[0], 1.0, np.inf) is None
+    short = nm.Problem(COST, (FREE, halves[0]))
+    assert repairs.constraint_shift(short, poor(short)[0], 1.0, np.inf) is None
     assert repairs.shift(short, poor(short)[0], 1.0, np.inf) is None
     terms = [nm.LossTerm(part.functional, "square", 1.0) for part in halves]
     problem = nm.Problem(COST, (FREE, *terms))
@@ -121,7 +121,7 @@ def test_a_floor_by_circles_is_below_the_spectrum_and_exact_on_diagonals():
 
 
 def test_rows_take_what_lacks():
-    problem = nm.Problem(COST, FREE, (), nm.RowNormBound(1.5))
+    problem = nm.Problem(COST, FREE, nm.RowNormBound(1.5))
     y, eps = poor(problem)
     better = mended(problem, y, repairs.rows(problem, y, eps, np.inf), eps)
     np.testing.assert_allclose(better.rows, eps, rtol=1e-12)
@@ -129,7 +129,7 @@ def test_rows_take_what_lacks():
 
 
 def test_the_trace_pays_for_what_lacks():
-    problem = nm.Problem(COST, FREE, UNIT)
+    problem = nm.Problem(COST, (FREE, UNIT))
     y, eps = poor(problem)
     bound, same = repairs.trace(problem, y, eps, np.inf)
     assert same is y
@@ -142,7 +142,7 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
     C = CENTRED.dense @ np.diag([1.0, 2, 3, 4, 5]) @ CENTRED.dense.T
     L = sum(np.outer(d, d) for d in np.eye(N)[:-1] - np.eye(N)[1:])
     floor = np.linalg.eigvalsh(CENTRED.dense.T @ L @ CENTRED.dense)[0]
-    square, equal = nm.LossTerm(PATH, "square", 1.0), nm.Equality(PATH, 2.0)
+    square, equal = nm.LossTerm(PATH, "square", 1.0), nm.Constraint(PATH, equal=2.0)
     for parts in ((square, ()), (FREE, equal)):
         problem = nm.Problem(C, *parts, basis=CENTRED)
         assert 0.999999 * floor < facts.distance_floor(problem) <= floor
@@ -151,7 +151,7 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
         better = mended(
             problem, y, repairs.distances(problem, y, eps, np.inf), eps, -1e-12 if eps > 0.5 else 0
         )
-        mine, other = (better.equalities, y.equalities) if parts[1] else (better.terms, y.terms)
+        mine, other = (better.constraints, y.constraints) if parts[1] else (better.terms, y.terms)
         np.testing.assert_allclose(mine[0] - other[0], eps / floor, rtol=1e-6)
     assert facts.distance_floor(nm.Problem(C, FREE, basis=CENTRED)) == -np.inf
     open_ = nm.Problem(C, nm.LossTerm(nm.SquaredDistances(N, ([0], [1])), "square", 1.0), basis=CENTRED)
@@ -161,33 +161,37 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
 
 def test_equalities_on_some_of_the_diagonal_will_do_in_a_basis():
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(N, 2)))[0]
-    some = nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), 1.0)
-    problem = nm.Problem(COST, FREE, some, basis=nm.Basis(Q))
+    some = nm.Constraint(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), equal=1.0)
+    problem = nm.Problem(COST, (FREE, some), basis=nm.Basis(Q))
     floor = np.linalg.eigvalsh(problem.Q[:3].T @ problem.Q[:3])[0]
     assert 0.999999 * floor < facts.diagonal_floor(problem) <= floor
     y, eps = poor(problem)
-    better = mended(problem, y, repairs.equality_shift(problem, y, float(eps), np.inf), eps)
-    np.testing.assert_allclose(better.equalities[0] - y.equalities[0], eps / floor, rtol=1e-6)
-    single = nm.Problem(COST, FREE, nm.Equality(nm.Entries(N, ([0], [0])), 1.0), basis=nm.Basis(Q))
-    assert repairs.equality_shift(single, poor(single)[0], 1.0, np.inf) is None
+    better = mended(problem, y, repairs.constraint_shift(problem, y, float(eps), np.inf), eps)
+    np.testing.assert_allclose(better.constraints[0] - y.constraints[0], eps / floor, rtol=1e-6)
+    single = nm.Problem(COST, (FREE, nm.Constraint(nm.Entries(N, ([0], [0])), equal=1.0)), basis=nm.Basis(Q))
+    assert repairs.constraint_shift(single, poor(single)[0], 1.0, np.inf) is None
 
 
 def test_points_that_share_a_row_share_its_equality():
     Q = np.zeros((N, 3))
     Q[[0, 1], 0], Q[[2, 3, 4], 1], Q[5, 2] = 0.5**0.5, 3**-0.5, 1.0
-    own = nm.Equality(nm.Entries(N, ([1, 3, 4, 5], [1, 3, 4, 5])), 1.0)
-    problem = nm.Problem(COST, FREE, own, basis=nm.Basis(sp.csr_array(Q)))
+    own = nm.Constraint(nm.Entries(N, ([1, 3, 4, 5], [1, 3, 4, 5])), equal=1.0)
+    problem = nm.Problem(COST, (FREE, own), basis=nm.Basis(sp.csr_array(Q)))
     assert problem.basis.shared is not None
     y, eps = poor(problem)
-    better = mended(problem, y, repairs.equality_shift(problem, y, float(eps), np.inf), eps)
-    np.testing.assert_allclose(better.equalities[0] - y.equalities[0], [2 * eps, 3 * eps, 0, eps], rtol=1e-9)
-    some = nm.Problem(COST, FREE, nm.Equality(nm.Entries(N, ([1, 5], [1, 5])), 1.0), basis=problem.basis)
-    assert repairs.equality_shift(some, poor(some)[0], 1.0, np.inf) is None
+    better = mended(problem, y, repairs.constraint_shift(problem, y, float(eps), np.inf), eps)
+    np.testing.assert_allclose(
+        better.constraints[0] - y.constraints[0], [2 * eps, 3 * eps, 0, eps], rtol=1e-9
+    )
+    some = nm.Problem(
+        COST, (FREE, nm.Constraint(nm.Entries(N, ([1, 5], [1, 5])), equal=1.0)), basis=problem.basis
+    )
+    assert repairs.constraint_shift(some, poor(some)[0], 1.0, np.inf) is None
 
 
 @pytest.mark.parametrize("R", [NoRegularizer(), nm.RowNormBound(1.5)])
 def test_the_price_of_the_diagonal_is_the_slope_of_the_bound(R):
-    for problem in (nm.Problem(COST, FREE, UNIT, R), nm.Problem(COST, (FREE, DIAGONAL), (), R)):
+    for problem in (nm.Problem(COST, (FREE, UNIT), R), nm.Problem(COST, (FREE, DIAGONAL), R)):
         y = poor(problem, 0.3)[0]
         price = repairs.diagonal_price(problem, y)
         name = next(k for k, repair in repairs.DIAGONAL.items() if repair(problem, y, np.ones(N), np.inf))
@@ -199,20 +203,20 @@ def test_the_price_of_the_diagonal_is_the_slope_of_the_bound(R):
 
 
 def test_a_balanced_slack_is_orthogonal_to_the_point():
-    problem = nm.Problem(sp.csr_array(COST), FREE, UNIT)
+    problem = nm.Problem(sp.csr_array(COST), (FREE, UNIT))
     y = nm.Multipliers((np.zeros(2),), (np.zeros(N),), None)
     V = np.random.default_rng(0).normal(size=(N, 2))
     better, S = repairs.balanced(problem, y, V, problem.slack(y), 0.0)
     assert np.sum(V * (S @ V)) == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(problem.slack(better).toarray(), S.toarray(), atol=1e-12)
     level = np.sum(V * (COST @ V)) / np.sum(V**2)
-    np.testing.assert_allclose(better.equalities[0], -level)
+    np.testing.assert_allclose(better.constraints[0], -level)
     below = nm.Multipliers((np.zeros(2),), (np.full(N, -50.0),), None)
     assert repairs.balanced(problem, below, V, S, 0.0)[0] is below
 
 
 def test_the_best_repair_is_the_one_with_the_largest_bound():
-    problem = nm.Problem(COST, (FREE, DIAGONAL), UNIT)
+    problem = nm.Problem(COST, (FREE, DIAGONAL, UNIT))
     y, eps = poor(problem)
     every = {name: repair(problem, y, eps, np.inf) for name, repair in repairs.REPAIRS.items()}
     bounds = {name: found[0] for name, found in every.items() if found is not None}
@@ -220,9 +224,10 @@ def test_the_best_repair_is_the_one_with_the_largest_bound():
     assert len(bounds) > 2
     assert bound == max(bounds.values()) == bounds[name]
     local = repairs.best_repair(problem, y, eps, np.inf, np.ones(N))
-    assert local[0] in ("local shift", "local equality shift")
+    assert local[0] in ("local shift", "local constraint shift")
     assert local[1] == max(
-        repair(problem, y, eps + np.ones(N), np.inf)[0] for repair in (repairs.shift, repairs.equality_shift)
+        repair(problem, y, eps + np.ones(N), np.inf)[0]
+        for repair in (repairs.shift, repairs.constraint_shift)
     )
     assert repairs.best_repair(problem, y, 0.0, np.inf)[0] == "none needed"
     assert repairs.best_repair(problem, y, 0.0, np.inf, np.ones(N))[0] != "none needed"
@@ -255,11 +260,11 @@ def test_traces_are_bounded_by_whatever_bounds_them_most():
     assert facts.trace_bound(plain, 10.0) == pytest.approx(10 / np.linalg.eigvalsh(COST)[0], rel=1e-9)
     assert facts.trace_bound(plain, 10.0) >= 10 / np.linalg.eigvalsh(COST)[0]
     assert facts.trace_bound(plain, np.inf) == np.inf
-    assert facts.trace_bound(nm.Problem(COST, FREE, UNIT), 1e9) == pytest.approx(21)
-    assert facts.trace_bound(nm.Problem(COST, FREE, UNIT), 1.0) < 1
+    assert facts.trace_bound(nm.Problem(COST, (FREE, UNIT)), 1e9) == pytest.approx(21)
+    assert facts.trace_bound(nm.Problem(COST, (FREE, UNIT)), 1.0) < 1
     linear = nm.LossTerm(FREE.functional, "linear", 1.0)
     assert facts.trace_bound(nm.Problem(COST, linear), 10.0) == np.inf
-    assert facts.trace_bound(nm.Problem(COST, FREE, (), nm.TracePower(1, bound=3.0)), 1e9) == pytest.approx(3)
+    assert facts.trace_bound(nm.Problem(COST, FREE, nm.TracePower(1, bound=3.0)), 1e9) == pytest.approx(3)
     negative = nm.Problem(-np.eye(N), FREE)
     assert facts.trace_bound(negative, 10.0) == np.inf
 
@@ -279,11 +284,11 @@ def test_square_losses_on_the_diagonal_bound_the_trace_by_cauchy_schwarz(mu):
 
 def test_the_diagonal_that_equalities_fix_is_the_least_that_they_say():
     parts = [
-        nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 3])), [3.0, 2.0, -9.0]),
-        nm.Equality(nm.Entries(N, ([1], [1])), 1.5),
+        nm.Constraint(nm.Entries(N, ([0, 1, 2], [0, 1, 3])), equal=[3.0, 2.0, -9.0]),
+        nm.Constraint(nm.Entries(N, ([1], [1])), equal=1.5),
     ]
-    problem = nm.Problem(COST, FREE, parts)
-    np.testing.assert_array_equal(facts.fixed_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
+    problem = nm.Problem(COST, (FREE, *parts))
+    np.testing.assert_array_equal(facts.top_of_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
     np.testing.assert_array_equal(facts.diagonal_of(parts[0].functional), [True, True, False])
     assert not facts.diagonal_of(PATH).any()
 

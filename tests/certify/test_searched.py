@@ -17,7 +17,9 @@ FREE = nm.LossTerm(nm.Entries(N, ([0], [1])), "square", 1.0)
 
 def test_directions_are_the_point_and_low_vectors_of_two_slacks(monkeypatch):
     """Of the slack without multipliers and of that at the point; and of both where what is a square rests."""
-    problem = nm.Problem(np.diag([1.0, 2, -3, 4]), FREE, nm.Equality(nm.Entries(N, ([2], [2])), 1.0))
+    problem = nm.Problem(
+        np.diag([1.0, 2, -3, 4]), (FREE, nm.Constraint(nm.Entries(N, ([2], [2])), equal=1.0))
+    )
     V, seen = np.ones((N, 1)), []
     low = lambda S: seen.append(S.toarray()) or EigenBound(0.0, 0.0, "proved", EYE[3])  # noqa: E731
     monkeypatch.setattr(recession, "min_eigenvalue", low)
@@ -36,7 +38,7 @@ def test_directions_are_the_point_and_low_vectors_of_two_slacks(monkeypatch):
 
 def test_what_may_not_grow_spans_what_is_kept_still():
     squares = nm.LossTerm(nm.SquaredDistances(N, ([0], [1])), "square", 0.0)
-    large = nm.Problem(EYE, squares, nm.Equality(nm.Entries(N, ([2, 0], [2, 3])), 0.0))
+    large = nm.Problem(EYE, (squares, nm.Constraint(nm.Entries(N, ([2, 0], [2, 3])), equal=0.0)))
     N_ = recession._kept_still(large)
     wanted = np.array([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1.0]])
     np.testing.assert_allclose(N_ @ N_.T, wanted, atol=1e-9)
@@ -56,7 +58,7 @@ def test_a_search_ends_at_the_lowest_rate_that_nothing_stops():
     np.testing.assert_allclose(D @ D.T, np.diag([0, 0, 1.0, 0]), atol=2e-2)
     assert np.linalg.norm(D) == pytest.approx(1)
     gain = nm.LossTerm(nm.Entries(N, ([0], [0])), "linear", 1.0, 4.0)
-    D = recession._searched(nm.Problem(cost, (stop, gain), (), nm.TracePower(1, penalty=0.25)))
+    D = recession._searched(nm.Problem(cost, (stop, gain), nm.TracePower(1, penalty=0.25)))
     np.testing.assert_allclose(D @ D.T, np.diag([1.0, 0, 0, 0]), atol=2e-2)
 
 
@@ -65,12 +67,12 @@ def test_unbounded_asks_for_a_feasible_kernel_and_no_bound(monkeypatch):
     assert recession.unbounded(nm.Problem(cost, FREE))
     assert recession.unbounded(nm.Problem(cost, FREE), np.full((N, 1), np.nan))
     assert not recession.unbounded(nm.Problem(EYE, FREE))
-    assert not recession.unbounded(nm.Problem(cost, FREE, (), nm.TracePower(1, bound=1.0)))
-    assert not recession.unbounded(nm.Problem(cost, FREE, (), nm.TracePower(2, penalty=1.0)))
-    assert not recession.unbounded(nm.Problem(cost, FREE, (), nm.RowNormBound(1.0)))
-    no = nm.Equality(nm.Entries(N, ([0], [0])), -1.0)
-    assert not recession.unbounded(nm.Problem(cost, FREE, no))
-    assert recession.unbounded(nm.Problem(cost, FREE, nm.Equality(nm.Entries(N, ([0], [0])), 1.0)))
+    assert not recession.unbounded(nm.Problem(cost, FREE, nm.TracePower(1, bound=1.0)))
+    assert not recession.unbounded(nm.Problem(cost, FREE, nm.TracePower(2, penalty=1.0)))
+    assert not recession.unbounded(nm.Problem(cost, FREE, nm.RowNormBound(1.0)))
+    no = nm.Constraint(nm.Entries(N, ([0], [0])), equal=-1.0)
+    assert not recession.unbounded(nm.Problem(cost, (FREE, no)))
+    assert recession.unbounded(nm.Problem(cost, (FREE, nm.Constraint(nm.Entries(N, ([0], [0])), equal=1.0))))
     tried = []
     monkeypatch.setattr(recession, "_falls", lambda p, D, still: tried.append(still))
     assert not recession.unbounded(nm.Problem(cost, FREE))
@@ -87,8 +89,8 @@ def test_the_rate_of_the_search_is_that_of_a_factor_of_length_one(monkeypatch):
         nm.LossTerm(nm.Entries(N, ([0, 2], [1, 2])), kind, [1.0, -1.0], [2.0, 3.0])
         for kind in ("hinge", "square", "squared_hinge", "linear")
     ]
-    equal = nm.Equality(nm.SquaredDistances(N, ([1], [3])), 1.0)
-    problem = nm.Problem(np.diag([8.0, 2, -3, 4]), terms, equal, nm.TracePower(1, penalty=0.5))
+    equal = nm.Constraint(nm.SquaredDistances(N, ([1], [3])), equal=1.0)
+    problem = nm.Problem(np.diag([8.0, 2, -3, 4]), (*terms, equal), nm.TracePower(1, penalty=0.5))
     starts, rng = [], np.random.default_rng(1)
 
     def seen(rate, x, args, **options):

@@ -14,7 +14,7 @@ from npkl_models.interior import interior
 
 N = 3
 PAIR = nm.LossTerm(nm.Entries(N, ([0], [1])), "square", 1.0)
-SHORT = nm.Equality(nm.Entries(N, (range(N), range(N))), [0.25, 1.0, 0.0])
+SHORT = nm.Constraint(nm.Entries(N, (range(N), range(N))), equal=[0.25, 1.0, 0.0])
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +44,14 @@ def test_what_a_point_misses_is_told_with_the_gap_that_it_has(certificate, viola
 
 def test_rows_are_scaled_to_lengths_below_one_and_to_zero():
     V = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 1.0]])
-    found = restoration._scaled_rows(nm.Problem(np.eye(N), PAIR, SHORT), V)
+    found = restoration._scaled_rows(nm.Problem(np.eye(N), (PAIR, SHORT)), V)
     np.testing.assert_allclose(found, [[0.3, 0.4], [1.0, 0.0], [0.0, 0.0]])
 
 
 def test_a_search_begins_at_the_point_that_is_given(monkeypatch):
     monkeypatch.setattr(rays, "nearest", lambda problem, W: W)
     V = np.array([[1.0], [2.0], [3.0]])
-    problem = nm.Problem(np.eye(N), PAIR, SHORT)
+    problem = nm.Problem(np.eye(N), (PAIR, SHORT))
     first, other = rays.nearest_factors(problem, V)
     np.testing.assert_array_equal(first, V)
     assert other.shape == (N, min(int(6**0.5) + rays.EXTRA, N))
@@ -61,8 +61,8 @@ def test_a_search_begins_at_the_point_that_is_given(monkeypatch):
 
 def test_multipliers_of_rows_are_counted_where_there_are_any():
     assert interior._multipliers(nm.Problem(np.eye(N), PAIR)) == 1
-    assert interior._multipliers(nm.Problem(np.eye(N), PAIR, SHORT)) == 4
-    assert interior._multipliers(nm.Problem(np.eye(N), PAIR, (), nm.RowNormBound(1.0))) == 4
+    assert interior._multipliers(nm.Problem(np.eye(N), (PAIR, SHORT))) == 4
+    assert interior._multipliers(nm.Problem(np.eye(N), PAIR, nm.RowNormBound(1.0))) == 4
 
 
 def test_a_run_never_spends_more_than_its_budget_and_the_twentieth_look_can_still_prove():

@@ -17,7 +17,7 @@ from npkl_models.proof.eigenbound import EigenBound
 
 NOTHING = nm.LossTerm(nm.SquaredDistances(2, ([0], [0])), "square", 0.0)
 NOTHING5 = nm.LossTerm(nm.SquaredDistances(5, ([0], [0])), "square", 0.0)
-FIRST = nm.Equality(nm.Entries(2, ([0], [0])), 4.0, name="first")
+FIRST = nm.Constraint(nm.Entries(2, ([0], [0])), equal=4.0, name="first")
 COST = np.diag([2.0, 3.0])
 
 
@@ -44,7 +44,7 @@ def miss(residual, doubt):
 @pytest.mark.parametrize("nu", [-2.0, -1.0, -0.5])
 def test_the_gap_of_one_equality_is_that_of_its_own_value(nu, v, kind):
     """Min 2 K_00 + 3 K_11, K_00 = 4: with the target v^2 the multiplier has the bound -nu v^2, f is 2 v^2."""
-    problem = nm.Problem(COST, (), FIRST)
+    problem = nm.Problem(COST, FIRST)
     V = np.array([[v, 0.0], [0.0, 0.0]])
     point = V if kind == "factor" else V @ V.T
     found = nm.certify(problem, point, nm.Multipliers((), (np.array([nu]),)), kind=kind)
@@ -89,7 +89,7 @@ def test_a_trace_beyond_its_bound_pays_for_its_own():
 @pytest.mark.parametrize("e", [1e-9, 1e-3, 1.0])
 def test_a_negative_eigenvalue_pays_the_trace_of_the_slack(e):
     """At diag(4, -e) and nu = -1 the slack is diag(1, 3), and the gap has e tr S = 4 e in it."""
-    problem = nm.Problem(COST, (), FIRST)
+    problem = nm.Problem(COST, FIRST)
     K = np.diag([4.0, -e])
     found = nm.certify(problem, K, nm.Multipliers((), (np.array([-1.0]),)))
     assert found.objective == pytest.approx(8 - 3 * e)
@@ -103,7 +103,7 @@ def test_a_negative_eigenvalue_pays_the_trace_of_the_slack(e):
 
 def test_a_point_outside_the_basis_is_valued_there_and_here():
     """K = q u q' with q = e_0, and a point with a second row: the targets are those of its projection."""
-    problem = nm.Problem(np.diag([2.0, -3.0]), (), FIRST, basis=nm.Basis(np.eye(2)[:, :1]))
+    problem = nm.Problem(np.diag([2.0, -3.0]), FIRST, basis=nm.Basis(np.eye(2)[:, :1]))
     V, y = np.array([[2.0], [1.0]]), nm.Multipliers((), (np.array([-2.0]),))
     found = nm.certify(problem, V, y)
     assert found.objective == pytest.approx(8 - 3)
@@ -111,7 +111,7 @@ def test_a_point_outside_the_basis_is_valued_there_and_here():
     assert found.gap == pytest.approx(0, abs=1e-12)  # the projection costs 8, and no less is taken
     assert found.missed == "basis"
     assert found.violation == pytest.approx(1 / 5**0.5)
-    dear = nm.Problem(COST, (), FIRST, basis=nm.Basis(np.eye(2)[:, :1]))
+    dear = nm.Problem(COST, FIRST, basis=nm.Basis(np.eye(2)[:, :1]))
     assert nm.certify(dear, V, y).gap == pytest.approx(3)  # of the point itself, which costs 11
     free = nm.Problem(COST, (NOTHING,), basis=nm.Basis(np.eye(2)[:, :1]))
     zero = nm.Multipliers((np.zeros(1),))
@@ -126,7 +126,7 @@ def test_a_point_outside_the_basis_is_valued_there_and_here():
 
 
 def test_residuals_are_priced_with_their_sign_and_doubts_without():
-    problem = nm.Problem(COST, (), FIRST)
+    problem = nm.Problem(COST, FIRST)
     for nu in (-3.0, 3.0):
         by = dual(0.25, (), ([nu],))
         assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), by) == pytest.approx(0.75 + 0.5 * nu)
@@ -135,7 +135,7 @@ def test_residuals_are_priced_with_their_sign_and_doubts_without():
 
 
 def test_the_gap_is_rounded_upwards_unless_the_point_meets_everything():
-    problem = nm.Problem(COST, (), FIRST)
+    problem = nm.Problem(COST, FIRST)
     for top, bound in ((1.0, -1e-17), (1e9, 0.1), (3.0, 3.0 - 2**-51)):
         own = gap_for(problem, target(top=top, missed=[miss(0.0, 0.0)]), dual(bound, (), ([1.0],)))
         assert (
@@ -151,7 +151,7 @@ def test_the_gap_is_rounded_upwards_unless_the_point_meets_everything():
 def test_what_a_bound_owes_is_not_lost_beside_large_conjugates(seed):
     """Found by the adversary: R*(-S) is lost beside conjugates of 1e20, and the point is 1e12 times too long."""
     loss = nm.LossTerm(nm.Entries(2, ([1], [1])), "squared_hinge", -1.0, 0.01)
-    problem = nm.Problem(np.array([[1.0, -2], [-2, 1]]), loss, FIRST, nm.TracePower(1, bound=5.0))
+    problem = nm.Problem(np.array([[1.0, -2], [-2, 1]]), (loss, FIRST), nm.TracePower(1, bound=5.0))
     V = 1e6 * np.random.default_rng(seed).normal(size=(2, 2))
     found, own = nm.certify(problem, V, kind="factor"), Exact(problem, V)
     assert found.rigour == "proved"
@@ -162,8 +162,8 @@ def test_what_a_bound_owes_is_not_lost_beside_large_conjugates(seed):
 
 def test_what_is_owed_for_a_trace_grows_with_it():
     """A bound 1 below the conjugates, by a diagonal of 4 of which the point has 5, may be 1.25 below there."""
-    every = nm.Equality(nm.Entries(2, ([0, 1], [0, 1])), [1.0, 3.0])
-    problem = nm.Problem(COST, (), every)
+    every = nm.Constraint(nm.Entries(2, ([0, 1], [0, 1])), equal=[1.0, 3.0])
+    problem = nm.Problem(COST, every)
     by = dual(-2.0, (), ([0.25, 0.25],))
     own = Miss("diagonal", np.array([0.5, -0.25]), np.array([0.125, 0.125]), 0.5)
     assert gap_for(problem, target(top=0.0, missed=[own]), by) == pytest.approx(2 + 0.0625 + 0.0625 + 0.25)
@@ -195,7 +195,9 @@ def test_the_top_is_no_less_than_the_exact_objectives(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_the_trace_of_the_slack_is_that_of_its_positive_part(seed):
     rng = np.random.default_rng(seed)
-    problem = nm.Problem(np.diag(rng.uniform(0.1, 1.0, 3)), (), nm.Equality(nm.Entries(3, ([0], [0])), 1.0))
+    problem = nm.Problem(
+        np.diag(rng.uniform(0.1, 1.0, 3)), nm.Constraint(nm.Entries(3, ([0], [0])), equal=1.0)
+    )
     nu = nm.Multipliers((), (rng.uniform(0, 1, 1),))
     by = Dual(0.0, "proved", "none needed", nu, EigenBound(0.0, 0.0, "proved", np.ones(3)), 0.0)
     S = exact.slack(problem, nu)
@@ -220,8 +222,8 @@ def test_an_upper_bound_needs_every_constraint():
     """None of equalities, of rows longer by a rounding, and of a point outside the basis."""
     V = np.array([[1.0], [0.5]])
     assert np.isfinite(target_of(nm.Problem(COST, NOTHING), Given(V)).upper)
-    met = nm.Equality(nm.Entries(2, ([0], [0])), 1.0)
-    assert target_of(nm.Problem(COST, NOTHING, met), Given(V)).upper == np.inf
+    met = nm.Constraint(nm.Entries(2, ([0], [0])), equal=1.0)
+    assert target_of(nm.Problem(COST, (NOTHING, met)), Given(V)).upper == np.inf
     for rows, finite in ((1.0, False), (1 + 1e-14, True)):
         problem = nm.Problem(COST, NOTHING, regularizer=nm.RowNormBound(rows))
         assert np.isfinite(target_of(problem, Given(V)).upper) == finite
@@ -231,8 +233,8 @@ def test_an_upper_bound_needs_every_constraint():
 
 def test_multipliers_are_those_of_the_problem_as_written():
     """Points 0 and 1 are one point; their distance has no multiplier on the face, and a zero in the certificate."""
-    apart = nm.Equality(nm.SquaredDistances(2, ([0], [1])), 0.0)
-    found = nm.certify(nm.Problem(COST, (), (FIRST, apart)), np.array([[2.0], [2.0]]))
-    assert [part.tolist() for part in found.multipliers.equalities] == [[pytest.approx(-5.0)], [0.0]]
+    apart = nm.Constraint(nm.SquaredDistances(2, ([0], [1])), equal=0.0)
+    found = nm.certify(nm.Problem(COST, (FIRST, apart)), np.array([[2.0], [2.0]]))
+    assert [part.tolist() for part in found.multipliers.constraints] == [[pytest.approx(-5.0)], [0.0]]
     assert found.bound == pytest.approx(20.0)
     assert found.gap == pytest.approx(0.0, abs=1e-10)

@@ -49,7 +49,7 @@ def test_an_optimum_below_all_floats_is_between_its_bounds(loss: str, target: fl
 
 
 def test_a_product_of_cost_and_trace_below_all_floats_is_between_its_bounds() -> None:
-    problem = nm.Problem(1e-300 * np.eye(2), (), nm.Equality(nm.Trace(2), 1e-185))
+    problem = nm.Problem(1e-300 * np.eye(2), nm.Constraint(nm.Trace(2), equal=1e-185))
     found = nm.certify(problem, np.full((2, 1), np.sqrt(0.5e-185)))
     assert found.bound <= 0.0  # the optimum is 1e-485
     assert 0.0 < found.gap <= 1e-300

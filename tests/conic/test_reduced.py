@@ -57,7 +57,7 @@ EXTRAS = {
     "trace bound": {"regularizer": nm.TracePower(1, bound=80.0)},
     "square penalty": {"regularizer": nm.TracePower(2, penalty=1e-3)},
     "square bound": {"regularizer": nm.TracePower(2, bound=700.0)},
-    "equalities": {"equalities": (nm.Equality(nm.Entries(120, ([0, 60], [0, 60])), 0.8),)},
+    "equalities": {"equalities": (nm.Constraint(nm.Entries(120, ([0, 60], [0, 60])), equal=0.8),)},
 }
 
 

@@ -21,10 +21,10 @@ def with_equalities(centred):
     L, pairs = data_of()
     n, every = pairs.n, np.arange(pairs.n)
     term = nm.LossTerm(nm.Entries(n, (pairs.i, pairs.j)), "squared_hinge", pairs.sign)
-    equalities = [nm.Equality(nm.Entries(n, (every, every)), 1.0, "diagonal")]
+    equalities = [nm.Constraint(nm.Entries(n, (every, every)), equal=1.0, name="diagonal")]
     if centred:
-        equalities.append(nm.Equality(nm.TotalSum(n), 0.0, "centring"))
-    return nm.Problem(L, term, equalities)
+        equalities.append(nm.Constraint(nm.TotalSum(n), equal=0.0, name="centring"))
+    return nm.Problem(L, (term, *equalities))
 
 
 def cases():
@@ -170,9 +170,12 @@ def test_unbounded_everywhere():
 def test_infeasible_everywhere():
     every = np.arange(3)
     term = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 1.0)
-    wrong = [nm.Equality(nm.Entries(3, (every, every)), 1.0), nm.Equality(nm.Entries(3, ([0], [2])), 2.0)]
+    wrong = [
+        nm.Constraint(nm.Entries(3, (every, every)), equal=1.0),
+        nm.Constraint(nm.Entries(3, ([0], [2])), equal=2.0),
+    ]
     with pytest.raises(nm.SolverError, match=r"no kernel from 0\.5 to 2: INFEASIBLE"):
-        nm.regularization_path(nm.Problem(np.eye(3), term, wrong), "weight", (0.5, 2.0), tol=1e-3)
+        nm.regularization_path(nm.Problem(np.eye(3), (term, *wrong)), "weight", (0.5, 2.0), tol=1e-3)
 
 
 def test_nothing_is_claimed_where_the_problem_is_unbounded():

@@ -85,7 +85,7 @@ def of_another_problem(problem, V, rng):
     moved = replace(
         problem,
         terms=[replace(t, functional=t.functional.over(problem.n, place)) for t in problem.terms],
-        equalities=[replace(e, functional=e.functional.over(problem.n, place)) for e in problem.equalities],
+        equalities=[replace(e, functional=e.functional.over(problem.n, place)) for e in problem.constraints],
     )
     found = {"other weights": other.solve(), "other pairs": moved.solve(time_limit=5.0)}
     return {name: one.V for name, one in found.items() if one.V is not None}
@@ -108,7 +108,7 @@ def indefinite(problem, V, rng):
 def of_one_constraint(problem, V, rng):
     """Points that miss one constraint by a thousandth."""
     out = {}
-    for part in problem.equalities:
+    for part in problem.constraints:
         k = int(rng.integers(part.functional.size))
         M = part.functional.adjoint(np.eye(part.functional.size)[k])
         step = M @ V if np.abs(M @ V).max() > 1e-6 else M @ rng.normal(size=V.shape)
@@ -133,7 +133,7 @@ def wrong(problem, point, optimum):
     values = np.linalg.eigvalsh(K)
     if values[0] < -2 * FEASIBILITY * values[-1]:
         return True
-    for part in problem.equalities:
+    for part in problem.constraints:
         scale = np.abs(part.value).max() or np.abs(K).max()
         if np.abs(part.functional.value(K) - part.value).max() > 2 * FEASIBILITY * scale:
             return True

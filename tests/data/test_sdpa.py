@@ -68,7 +68,7 @@ def test_hard_constraints(tmp_path, reduce):
     value, x, _ = solved(problem.to_sdpa(tmp_path / "p.dat-s"))
     assert -value == pytest.approx(exact.objective, rel=1e-4)
     assert (
-        as_sdpa(problem).multipliers(problem, x).equalities[0].size == problem.equalities[0].functional.size
+        as_sdpa(problem).multipliers(problem, x).constraints[0].size == problem.constraints[0].functional.size
     )
 
 

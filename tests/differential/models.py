@@ -242,11 +242,13 @@ def ours(given: Numbers) -> nm.Problem:
     terms = [
         nm.LossTerm(FUNCTIONALS[kind](n, indices), loss, t, w) for kind, indices, loss, t, w in given.terms
     ]
-    hard = [nm.Equality(FUNCTIONALS[kind](n, indices), value) for kind, indices, value in given.equalities]
+    hard = [
+        nm.Constraint(FUNCTIONALS[kind](n, indices), equal=value) for kind, indices, value in given.equalities
+    ]
     kind, *numbers = given.regularizer
     R = nm.NoRegularizer()
     if kind == "rows":
         R = nm.RowNormBound(numbers[0])
     elif kind in ("bound", "penalty"):
         R = nm.TracePower(numbers[0], **{kind: numbers[1]})
-    return nm.Problem(given.C, terms, hard, R, None if given.Q is None else nm.Basis(given.Q))
+    return nm.Problem(given.C, (*terms, *hard), R, None if given.Q is None else nm.Basis(given.Q))

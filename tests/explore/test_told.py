@@ -91,7 +91,7 @@ def test_files_of_distances_and_anchors_take_the_place_of_a_set(session, tmp_pat
     assert "--distances distances.csv --anchors anchors.csv --formulation distances" in told["command"]
     _, answer = answered(session, form)
     assert answer.solution.is_optimal(1e-5)
-    assert [part.name for part in answer.made.problem.equalities] == ["anchors"]
+    assert [part.name for part in answer.made.problem.constraints] == ["anchors"]
     for name, text in (("distances.csv", DISTANCES), ("anchors.csv", ANCHORS)):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)

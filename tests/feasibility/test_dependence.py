@@ -17,10 +17,10 @@ DIFFERENCES = (
 
 
 def problem(values, basis=None, regularizer=None):
-    equality = nm.Equality(nm.DistanceDifferences(N, DIFFERENCES), values)
+    equality = nm.Constraint(nm.DistanceDifferences(N, DIFFERENCES), equal=values)
     term = nm.LossTerm(nm.Entries(N, ([0, 2], [2, 0])), "hinge", [1.0, -1.0])
     R = nm.NoRegularizer() if regularizer is None else regularizer
-    return nm.Problem(np.eye(N), term, equality, R, basis)
+    return nm.Problem(np.eye(N), (term, equality), R, basis)
 
 
 def test_a_value_that_is_not_the_sum_of_two_others_contradicts_them():
@@ -35,22 +35,22 @@ def test_it_is_infeasible_for_every_regulariser(R):
 
 
 def test_the_other_sign_of_a_difference_is_the_same_equality():
-    twice = nm.Equality(nm.DistanceDifferences(N, ([0, 0], [1, 2], [2, 1])), [0.5, -0.5])
-    other = nm.Equality(nm.DistanceDifferences(N, ([0, 0], [1, 2], [2, 1])), [0.5, 0.5])
-    assert not linearly_contradictory(nm.Problem(np.eye(N), (), twice))
-    assert nm.Problem(np.eye(N), (), other).solve().status is nm.Status.INFEASIBLE
+    twice = nm.Constraint(nm.DistanceDifferences(N, ([0, 0], [1, 2], [2, 1])), equal=[0.5, -0.5])
+    other = nm.Constraint(nm.DistanceDifferences(N, ([0, 0], [1, 2], [2, 1])), equal=[0.5, 0.5])
+    assert not linearly_contradictory(nm.Problem(np.eye(N), twice))
+    assert nm.Problem(np.eye(N), other).solve().status is nm.Status.INFEASIBLE
     basis = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 3)))[0])
-    assert nm.Problem(np.eye(N), (), twice, basis=basis).solve().status is nm.Status.OPTIMAL
+    assert nm.Problem(np.eye(N), twice, basis=basis).solve().status is nm.Status.OPTIMAL
 
 
 def test_a_basis_of_one_column_fixes_the_ratio_of_entries():
     q = np.array([0.5, 0.5, 0.5, 0.5])
     basis = nm.Basis(q[:, None])
-    equal = nm.Equality(nm.Entries(N, ([0, 1], [1, 2])), [1.0, 1.0])
-    apart = nm.Equality(nm.Entries(N, ([0, 1], [1, 2])), [1.0, 2.0])
-    assert not linearly_contradictory(nm.Problem(np.eye(N), (), equal, basis=basis))
-    assert linearly_contradictory(nm.Problem(np.eye(N), (), apart, basis=basis))
-    assert not linearly_contradictory(nm.Problem(np.eye(N), (), apart))
+    equal = nm.Constraint(nm.Entries(N, ([0, 1], [1, 2])), equal=[1.0, 1.0])
+    apart = nm.Constraint(nm.Entries(N, ([0, 1], [1, 2])), equal=[1.0, 2.0])
+    assert not linearly_contradictory(nm.Problem(np.eye(N), equal, basis=basis))
+    assert linearly_contradictory(nm.Problem(np.eye(N), apart, basis=basis))
+    assert not linearly_contradictory(nm.Problem(np.eye(N), apart))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -59,15 +59,15 @@ def test_values_of_a_kernel_never_contradict_each_other(seed):
     W = rng.integers(-3, 4, size=(6, 2)).astype(float)  # whose values are exact
     indices = rng.integers(0, 6, size=(3, 12))
     functional = nm.DistanceDifferences(6, tuple(indices))
-    equality = nm.Equality(functional, functional.value(W @ W.T))
-    assert not linearly_contradictory(nm.Problem(np.eye(6), (), equality))
+    equality = nm.Constraint(functional, equal=functional.value(W @ W.T))
+    assert not linearly_contradictory(nm.Problem(np.eye(6), equality))
 
 
 def test_a_sum_over_many_points_is_left_to_others():
     """1'K1 has a number for each two points, and is not written out for thousands of them."""
     n = 3_000
-    parts = (nm.Equality(nm.TotalSum(n), 1.0), nm.Equality(nm.TotalSum(n), 2.0))
-    assert not linearly_contradictory(nm.Problem(scipy.sparse.eye_array(n), (), parts))
+    parts = (nm.Constraint(nm.TotalSum(n), equal=1.0), nm.Constraint(nm.TotalSum(n), equal=2.0))
+    assert not linearly_contradictory(nm.Problem(scipy.sparse.eye_array(n), parts))
 
 
 def test_long_combinations_are_left_to_others():
@@ -76,17 +76,17 @@ def test_long_combinations_are_left_to_others():
     pairs, rng = np.triu_indices(n, 1), np.random.default_rng(0)
     X = rng.normal(size=(n, 2))
     f = nm.DistanceCombinations(n, pairs, rng.normal(size=(100, pairs[0].size)))
-    problem = nm.Problem(np.eye(n), (), nm.Equality(f, f.value_of_factor(X)))
+    problem = nm.Problem(np.eye(n), nm.Constraint(f, equal=f.value_of_factor(X)))
     assert dependence._eliminated(problem) == []
     few = nm.DistanceCombinations(n, pairs, rng.normal(size=(5, pairs[0].size)))
-    found = dependence._eliminated(nm.Problem(np.eye(n), (), nm.Equality(few, few.value_of_factor(X))))
+    found = dependence._eliminated(nm.Problem(np.eye(n), nm.Constraint(few, equal=few.value_of_factor(X))))
     assert [bool(row) for row, _ in found] == [True] * 5
 
 
 def test_dependent_equalities_hide_no_feasible_kernel():
     """That a kernel meets all of them is proved by those that are independent."""
     functional = nm.DistanceDifferences(3, ([0, 1, 2], [1, 2, 1], [2, 0, 0]))
-    problem = nm.Problem(np.eye(3), (), nm.Equality(functional, [1.0, 2.0, 3.0]))
+    problem = nm.Problem(np.eye(3), nm.Constraint(functional, equal=[1.0, 2.0, 3.0]))
     solution = problem.solve()
     assert solution.status is nm.Status.OPTIMAL
     assert solution.certificate.rigour == "proved"

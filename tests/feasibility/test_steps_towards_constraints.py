@@ -2,30 +2,30 @@
 
 import numpy as np
 import pytest
-from npkl_models.feasibility.equality_map import EqualityMap
 
 import npkl_models as nm
 from npkl_models.certify import certificate, points
 from npkl_models.certify.rays import infeasible
 from npkl_models.feasibility import newton, residual
+from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.restoration import restored
 from npkl_models.model.regularizers import NoRegularizer
 
 NOTHING = NoRegularizer()
 N, ALL = 5, np.arange(5)
 FREE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "square", [1.0, -1.0], [2.0, 0.5])
-UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0 + ALL)
-OFF = nm.Equality(nm.Entries(N, ([0, 1], [1, 2])), [0.5, -0.25])
-APART = nm.Equality(nm.SquaredDistances(N, ([0, 3], [2, 4])), [1.0, 2.0])
+UNIT = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0 + ALL)
+OFF = nm.Constraint(nm.Entries(N, ([0, 1], [1, 2])), equal=[0.5, -0.25])
+APART = nm.Constraint(nm.SquaredDistances(N, ([0, 3], [2, 4])), equal=[1.0, 2.0])
 BASIS = nm.Basis(np.linalg.qr(np.random.default_rng(3).normal(size=(N, 4)))[0])
 
 
 def problem_of(*equalities, R=NOTHING, basis=None):
-    return nm.Problem(np.eye(N), FREE, equalities, R, basis)
+    return nm.Problem(np.eye(N), (FREE, *equalities), R, basis)
 
 
 def all_values(problem, V):
-    return np.concatenate([e.functional.value_of_factor(V) for e in problem.equalities])
+    return np.concatenate([e.functional.value_of_factor(V) for e in problem.constraints])
 
 
 def jacobian(problem, V):
@@ -47,18 +47,18 @@ def jacobian(problem, V):
 def test_newton_meets_known_systems_by_short_steps(parts, basis):
     problem = problem_of(*parts, basis=basis)
     V = problem.lift(np.random.default_rng(1).normal(size=(problem.order, 3)))
-    close = nm.Problem(problem.cost, problem.terms, [
-        nm.Equality(e.functional, e.functional.value_of_factor(V) * (1 + 1e-3)) for e in parts
-    ], basis=basis)  # fmt: skip
+    close = nm.Problem(problem.cost, (*problem.terms, *[
+        nm.Constraint(e.functional, equal=e.functional.value_of_factor(V) * (1 + 1e-3)) for e in parts
+    ]), basis=basis)  # fmt: skip
     found = newton.newton(close, V)
     assert close.violation(found) < 1e-13
     J = jacobian(problem, V)
-    miss = np.concatenate([e.value for e in close.equalities]) - all_values(close, V)
+    miss = np.concatenate([e.value for e in close.constraints]) - all_values(close, V)
     least = np.linalg.norm(np.linalg.pinv(J) @ miss)
     assert np.linalg.norm(found - V) == pytest.approx(least, rel=0.05)
-    step = newton._direct_step(EqualityMap(close), V)
+    step = newton._direct_step(ConstraintMap(close), V)
     np.testing.assert_allclose(step.T.ravel(), np.linalg.pinv(J) @ miss, atol=1e-8)
-    other = newton._step(close, problem.drop(V), [newton._equalities(EqualityMap(close), V)])
+    other = newton._step(close, problem.drop(V), [newton._equalities(ConstraintMap(close), V)])
     np.testing.assert_allclose(other, step, atol=1e-8)
 
 
@@ -73,7 +73,7 @@ def test_newton_minds_the_regulariser(R):
 
 
 def test_what_contradicts_itself():
-    entry = lambda i, j, v: nm.Equality(nm.Entries(N, ([i], [j])), v)  # noqa: E731
+    entry = lambda i, j, v: nm.Constraint(nm.Entries(N, ([i], [j])), equal=v)  # noqa: E731
     assert residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 2.0)))
     assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 1.0)))
     assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 2, 2.0), APART))
@@ -83,15 +83,15 @@ def test_values_that_no_index_names_do_not_contradict_each_other():
     """Two combinations have the same (no) indices: that was taken for one value asked for twice."""
     apart = ([0, 0, 1], [1, 2, 2])
     one, other, both = (
-        nm.Equality(nm.DistanceCombinations(N, apart, A), value)
+        nm.Constraint(nm.DistanceCombinations(N, apart, A), equal=value)
         for A, value in (([[1.0, 0, 0]], 1.0), ([[0, 1.0, 0]], 2.0), ([[1.0, 0, 0], [0, 1.0, 0]], [1.0, 2.0]))
     )
     for parts in ((one, other), (both,)):
-        problem = nm.Problem(np.eye(N), (), parts)
+        problem = nm.Problem(np.eye(N), parts)
         assert not residual.contradictory(problem)
         assert not infeasible(problem)
         assert problem.solve().is_optimal()
-    assert residual.contradictory(problem_of(*(nm.Equality(nm.Trace(N), v) for v in (1.0, 2.0))))
+    assert residual.contradictory(problem_of(*(nm.Constraint(nm.Trace(N), equal=v) for v in (1.0, 2.0))))
 
 
 def test_multipliers_are_recovered_where_the_point_is_stationary():
@@ -101,7 +101,7 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         (nm.TracePower(1, bound=0.5), ()),
     ):
         hinge = nm.LossTerm(FREE.functional, "hinge", [1.0, -1.0], [20.0, 10.0])
-        problem = nm.Problem(np.diag([1.0, 2, 3, 4, 5]), hinge, parts, R)
+        problem = nm.Problem(np.diag([1.0, 2, 3, 4, 5]), (hinge, *parts), R)
         best = problem.solve("sdp", eps=1e-10)
         y = points.recover_multipliers(problem, best.V)
         S = problem.slack(y).toarray()
@@ -185,7 +185,7 @@ def test_steps_are_taken_only_if_they_are_asked_for():
 def test_the_derivative_of_the_equalities_is_that_of_differences():
     problem, rng = problem_of(UNIT, OFF), np.random.default_rng(0)
     V, D = rng.normal(size=(2, N, 2))
-    equal, t = EqualityMap(problem), 1e-6
+    equal, t = ConstraintMap(problem), 1e-6
     slope = (equal.value(V + t * D) - equal.value(V - t * D)) / (2 * t)
     np.testing.assert_allclose(equal.along(V, D), slope, atol=1e-8)
     np.testing.assert_allclose(equal.derivative(V) @ D.T.ravel(), slope, atol=1e-8)

@@ -66,7 +66,7 @@ def test_a_file_is_judged_with_the_tolerance_of_the_caller(small, tmp_path):
 
 def test_a_file_is_judged_with_the_feasibility_of_the_caller(tmp_path):
     every = (np.arange(3), np.arange(3))
-    problem = nm.Problem(np.eye(3) - 0.5, (), nm.Equality(nm.Entries(3, every), 1.0))
+    problem = nm.Problem(np.eye(3) - 0.5, nm.Constraint(nm.Entries(3, every), equal=1.0))
     exact = problem.solve("interior")
     V = np.sqrt(1 + 1e-5) * exact.V
     loose = nm.certify(problem, V, exact.multipliers, kind="factor", feasibility=1e-4)
@@ -112,12 +112,12 @@ def test_a_status_is_what_its_numbers_prove(path, tmp_path, fields, status):
 def test_infeasible_is_proved_again(tmp_path):
     L = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1)
     E = nm.Entries(3, ([0], [0]))
-    problem = nm.Problem(L, (), [nm.Equality(E, -1.0)])
+    problem = nm.Problem(L, [nm.Constraint(E, equal=-1.0)])
     solution = problem.solve("interior")
     assert solution.status is nm.Status.INFEASIBLE
     path = solution.save(tmp_path / "s")
     assert nm.Solution.load(path).status is nm.Status.INFEASIBLE
-    feasible = nm.Problem(L, (), [nm.Equality(E, 1.0)])
+    feasible = nm.Problem(L, [nm.Constraint(E, equal=1.0)])
     header, arrays = solution.pack()
     header |= {key: value for key, value in feasible.pack()[0].items() if key == "parts"}
     arrays |= {"part0.value": np.array([1.0])}

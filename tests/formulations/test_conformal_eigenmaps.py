@@ -50,7 +50,7 @@ def test_routes_agree_with_the_exact_program(backend):
     assert found.objective == pytest.approx(exact.objective, rel=1e-5)
     assert np.trace(found.K) == pytest.approx(1.0, abs=1e-9)
     np.testing.assert_allclose(found.K.sum(axis=0), 0, atol=1e-9)
-    nu = float(found.certificate.multipliers.equalities[0][0])
+    nu = float(found.certificate.multipliers.constraints[0][0])
     assert nu == pytest.approx(-2 * exact.objective, rel=1e-3)
 
 

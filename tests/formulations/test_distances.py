@@ -95,27 +95,29 @@ def test_the_anchors_stay_exactly_where_they_are():
 def test_equalities_that_do_more_than_hold_rows_are_left_to_multipliers():
     eye = np.eye(6)
     term = nm.LossTerm(nm.Entries(6, ([4], [5])), "square", 0.5)
-    block = nm.Equality(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), [2.0, 0.5, 1.0])
-    assert held_rows(nm.Problem(eye, term, block)).rows.tolist() == [0, 1]
+    block = nm.Constraint(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), equal=[2.0, 0.5, 1.0])
+    assert held_rows(nm.Problem(eye, (term, block))).rows.tolist() == [0, 1]
     for hard in (
-        nm.Equality(nm.Entries(6, ([0, 0], [0, 1])), [2.0, 0.5]),  # K_11 is free
-        nm.Equality(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), [1.0, 1.0, 1.0]),  # singular
-        (block, nm.Equality(nm.Entries(6, ([0], [0])), 3.0)),  # contradictory
-        (block, nm.Equality(nm.TotalSum(6), 0.0)),
+        nm.Constraint(nm.Entries(6, ([0, 0], [0, 1])), equal=[2.0, 0.5]),  # K_11 is free
+        nm.Constraint(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), equal=[1.0, 1.0, 1.0]),  # singular
+        (block, nm.Constraint(nm.Entries(6, ([0], [0])), equal=3.0)),  # contradictory
+        (block, nm.Constraint(nm.TotalSum(6), equal=0.0)),
     ):
-        assert held_rows(nm.Problem(eye, term, hard)) is None
-    assert held_rows(nm.Problem(eye, term, block, nm.RowNormBound(2.0))) is None
+        assert held_rows(nm.Problem(eye, (term, *hard))) is None
+    assert held_rows(nm.Problem(eye, (term, block), nm.RowNormBound(2.0))) is None
 
 
 def test_held_rows_give_the_multipliers_of_the_exact_optimum():
     rng = np.random.default_rng(3)
     C = np.eye(6) + 0.1 * sum(np.outer(x, x) for x in rng.normal(size=(3, 6)))
     term = nm.LossTerm(nm.Entries(6, ([0, 1, 2, 3], [3, 4, 4, 5])), "square", [1.0, -1.0, 0.5, 2.0], 3.0)
-    problem = nm.Problem(C, term, nm.Equality(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), [2.0, 0.5, 1.0]))
+    problem = nm.Problem(
+        C, (term, nm.Constraint(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), equal=[2.0, 0.5, 1.0]))
+    )
     exact, fast = (problem.solve(name, tol=1e-8) for name in ("interior", "burer_monteiro"))
     assert fast.is_optimal(1e-6)
     assert fast.objective == pytest.approx(exact.objective, rel=1e-6)
-    nu = [s.certificate.multipliers.equalities[0] for s in (exact, fast)]
+    nu = [s.certificate.multipliers.constraints[0] for s in (exact, fast)]
     assert nu[1] == pytest.approx(nu[0], abs=1e-3)
 
 

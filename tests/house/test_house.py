@@ -290,7 +290,7 @@ def test_what_is_shown_of_a_value_is_one_short_line(small):
     shown = [
         problem, problem.terms[0], problem.terms[0].functional, solution, solution.history, solution.multipliers,
         solution.certificate, problem.compile("bcd"), nm.backends()["bcd"], nm.crosscheck(problem, ["bcd"]),
-        nm.eigenbasis(problem.cost, 4), nm.Pairs(5, [(0, 1)], [(2, 3)]), nm.Equality(nm.Entries(5, ([0], [0])), 1.0),
+        nm.eigenbasis(problem.cost, 4), nm.Pairs(5, [(0, 1)], [(2, 3)]), nm.Constraint(nm.Entries(5, ([0], [0])), equal=1.0),
         nm.regularization_path(problem, "weight", [1.0]),
     ]  # fmt: skip
     for value in shown:

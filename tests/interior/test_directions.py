@@ -18,12 +18,12 @@ COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
 HINGE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 0.5])
 SQUARE = nm.LossTerm(nm.SquaredDistances(N, ([0, 2], [1, 5])), "square", [1.0, 2.0])
 ROUND = nm.LossTerm(nm.Entries(N, ([1, 4], [2, 5])), "squared_hinge", [1.0, -1.0], [0.7, 3.0])
-UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0)
+UNIT = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0)
 PROBLEMS = {
     "losses": nm.Problem(COST, (HINGE, SQUARE, ROUND)),
-    "equalities": nm.Problem(COST - 4 * np.eye(N), (HINGE, SQUARE), UNIT),
-    "rows": nm.Problem(COST - 4 * np.eye(N), HINGE, (), nm.RowNormBound(1.5)),
-    "trace": nm.Problem(COST - 4 * np.eye(N), HINGE, (), nm.TracePower(1, bound=3.0)),
+    "equalities": nm.Problem(COST - 4 * np.eye(N), (HINGE, SQUARE, UNIT)),
+    "rows": nm.Problem(COST - 4 * np.eye(N), HINGE, nm.RowNormBound(1.5)),
+    "trace": nm.Problem(COST - 4 * np.eye(N), HINGE, nm.TracePower(1, bound=3.0)),
 }
 
 
@@ -166,14 +166,14 @@ def test_the_cost_is_sparse_without_a_basis_and_dense_in_one():
 def test_a_factor_is_shrunk_into_its_bound_unless_equalities_say_its_length():
     """With a bound of three on the trace a kernel of trace six is too long, but not where K_ii = 1."""
     nothing = nm.Multipliers((np.zeros(2),))
-    free = nm.Problem(COST, HINGE, (), nm.TracePower(1, bound=3.0))
+    free = nm.Problem(COST, HINGE, nm.TracePower(1, bound=3.0))
     V = interior.factor_of(free, np.eye(N), nothing)
     assert free.violation(V) == 0.0
-    held = nm.Problem(COST, HINGE, UNIT, nm.TracePower(1, bound=3.0))
+    held = nm.Problem(COST, (HINGE, UNIT), nm.TracePower(1, bound=3.0))
     V = interior.factor_of(held, np.eye(N), nm.Multipliers((np.zeros(2),), (np.full(N, 1e9),)))
     np.testing.assert_allclose(np.sum(V**2, axis=1), 1.0)
     Q = nm.Basis(np.eye(N)[:, :4])
-    inner = nm.Problem(COST, HINGE, (), nm.TracePower(1, bound=3.0), basis=Q)
+    inner = nm.Problem(COST, HINGE, nm.TracePower(1, bound=3.0), basis=Q)
     V = interior.factor_of(inner, np.eye(4), nothing)
     np.testing.assert_allclose(V @ V.T, np.diag([1.0, 1, 1, 1, 0, 0]), atol=1e-12)
 

@@ -19,16 +19,16 @@ WIDE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 
 SQUARE = nm.LossTerm(nm.SquaredDistances(N, ([0, 2], [1, 5])), "square", [1.0, 2.0])
 ROUND = nm.LossTerm(nm.Entries(N, ([1, 4], [2, 5])), "squared_hinge", [1.0, -1.0], [0.7, 30.0])
 FIXED = nm.LossTerm(nm.Entries(N, ([3, 1], [5, 1])), "linear", [1.0, -1.0], [0.25, 0.125])
-UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0 + 0.1 * ALL)
+UNIT = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0 + 0.1 * ALL)
 INSIDE = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 4)))[0])
 LOW = COST - 4 * np.eye(N)
 PROBLEMS = {
     "losses": nm.Problem(COST, (HINGE, SQUARE, ROUND, FIXED)),
     "indefinite": nm.Problem(LOW, (WIDE, SQUARE, ROUND, FIXED)),
-    "equalities": nm.Problem(LOW, (HINGE, SQUARE), UNIT),
-    "rows": nm.Problem(LOW, (HINGE, ROUND), (), nm.RowNormBound(1.5)),
+    "equalities": nm.Problem(LOW, (HINGE, SQUARE, UNIT)),
+    "rows": nm.Problem(LOW, (HINGE, ROUND), nm.RowNormBound(1.5)),
     "basis": nm.Problem(COST, (HINGE, SQUARE, FIXED), basis=INSIDE),
-    "held in a basis": nm.Problem(LOW, (HINGE, ROUND), (), nm.TracePower(1, bound=3.0), basis=INSIDE),
+    "held in a basis": nm.Problem(LOW, (HINGE, ROUND), nm.TracePower(1, bound=3.0), basis=INSIDE),
 }
 
 

@@ -11,7 +11,6 @@ from npkl_models.interior import interior, schur
 from npkl_models.interior.interior import factor_of
 from npkl_models.interior.steps import longest, ratio
 from npkl_models.interior.values import values_of
-from npkl_models.model.conjugates import Box
 
 pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
 
@@ -65,17 +64,17 @@ def problems():
     n, every = 12, np.arange(12)
     distance = nm.LossTerm(nm.SquaredDistances(n, (pairs.i, pairs.j)), "square", 1.0)
     triple = nm.LossTerm(nm.DistanceDifferences(n, ([0, 1, 2], [3, 4, 5], [6, 7, 8])), "hinge", -1.0)
-    unit = nm.Equality(nm.Entries(n, (every, every)), 1.0)
+    unit = nm.Constraint(nm.Entries(n, (every, every)), equal=1.0)
     plain = nm.npkl(L, pairs, loss="hinge")
     return {
         "entries": plain,
         "pcp": nm.pcp(L, pairs),
         "distances": nm.Problem(L, (distance, triple)),
         "distances alone": nm.Problem(L, distance),
-        "distances, bound": nm.Problem(L, distance, (), nm.TracePower(1, bound=5.0)),
+        "distances, bound": nm.Problem(L, distance, nm.TracePower(1, bound=5.0)),
         "distances, basis": nm.mvu(np.random.default_rng(5).normal(size=(12, 3)), 3),
         "distances, soft": nm.mvu(np.random.default_rng(5).normal(size=(12, 3)), 3, weight=2.0),
-        "equalities": nm.Problem(L, plain.terms, unit),
+        "equalities": nm.Problem(L, (*plain.terms, unit)),
         "rows": nm.npkl(L, pairs, loss="linear", row_norm=1.0),
         "trace": nm.simple_npkl(L, pairs, loss="hinge", p=1, bound=5.0),
         "basis": nm.Problem(L, (distance, *plain.terms)).with_basis(nm.eigenbasis(L, 5)),
@@ -152,7 +151,7 @@ def test_multipliers_far_from_zero_are_reached(seed, points, freedom):
 @pytest.mark.parametrize("loss", SEPARABLE.values(), ids=lambda loss: loss.name)
 def test_a_box_is_the_conjugate_of_its_loss(loss):
     t, w = np.array([1.0, -1.0, 1.0]), np.array([0.5, 2.0, 30.0])
-    box = Box.of_loss(loss, t, w)
+    box = loss.box(t, w)
     rng = np.random.default_rng(0)
     for _ in range(20):
         y = loss.project(3 * w * rng.normal(size=3), t, w)
@@ -241,8 +240,8 @@ def test_a_cost_that_is_small_against_the_weights(scale, R):
 def test_the_distance_of_a_point_to_itself():
     L, pairs = side_information("iris", 20)
     terms = nm.npkl(L, pairs, loss="square").terms
-    nothing = nm.Equality(nm.SquaredDistances(20, ([1, 2], [1, 2])), [0.0, 0.0])
-    assert nm.Problem(L, terms, nothing).solve("interior").objective == pytest.approx(
+    nothing = nm.Constraint(nm.SquaredDistances(20, ([1, 2], [1, 2])), equal=[0.0, 0.0])
+    assert nm.Problem(L, (*terms, nothing)).solve("interior").objective == pytest.approx(
         nm.Problem(L, terms).solve("interior").objective, rel=1e-5
     )
 

@@ -44,7 +44,7 @@ def test_a_pattern_holds_the_sum_of_its_parts():
 def test_slacks_and_their_changes_are_one_map(trace, inside):
     Q = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 4)))[0]) if inside else None
     R = nm.TracePower(1, bound=3.0) if trace else nm.NoRegularizer()
-    values = values_of(nm.Problem(COST, HINGE, (), R, basis=Q))
+    values = values_of(nm.Problem(COST, HINGE, R, basis=Q))
     full = lambda A: A.toarray() if sp.issparse(A) else A  # noqa: E731
     y = np.arange(1.0, values.size + 1)
     S, zero = values.slack(y), values.slack(0 * y)
@@ -60,8 +60,8 @@ def test_slacks_and_their_changes_are_one_map(trace, inside):
 
 def test_where_equalities_leave_multipliers_free_a_run_begins_at_a_multiple_of_the_identity():
     """Whatever the cost: with losses alone, a definite cost is a feasible start."""
-    unit = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0)
-    held = Iterate(values_of(nm.Problem(COST, HINGE, unit)))
+    unit = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0)
+    held = Iterate(values_of(nm.Problem(COST, (HINGE, unit))))
     assert held.rho == 1.0
     assert not held.roomy
     np.testing.assert_allclose(held.slack().toarray(), held.slack()[0, 0] * np.eye(N), atol=1e-12)

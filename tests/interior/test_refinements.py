@@ -15,8 +15,8 @@ from npkl_models.linalg import dense
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
 HINGE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 0.5])
-UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0 + ALL)
-FREE, HELD = nm.Problem(COST, HINGE), nm.Problem(COST - 4 * np.eye(N), HINGE, UNIT)
+UNIT = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0 + ALL)
+FREE, HELD = nm.Problem(COST, HINGE), nm.Problem(COST - 4 * np.eye(N), (HINGE, UNIT))
 
 
 def corrected(problem, ratio, amiss, monkeypatch):

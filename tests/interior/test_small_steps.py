@@ -131,7 +131,7 @@ def test_pivots_below_the_noise_of_the_largest_entry_are_rounding():
 
 
 def test_a_merit_prices_what_equalities_miss_twice():
-    equal = nm.Equality(nm.Entries(6, ([0, 1], [0, 1])), [2.0, 3.0])
-    problem = nm.Problem(np.eye(6), nm.LossTerm(nm.Entries(6, ([0], [0])), "square", 1.0), equal)
+    equal = nm.Constraint(nm.Entries(6, ([0, 1], [0, 1])), equal=[2.0, 3.0])
+    problem = nm.Problem(np.eye(6), (nm.LossTerm(nm.Entries(6, ([0], [0])), "square", 1.0), equal))
     V, y = np.eye(6)[:, :1], nm.Multipliers((np.zeros(1),), (np.array([-5.0, 7.0]),))
     assert interior._merit(problem, V, y) == pytest.approx(problem.objective_of_factor(V) + 2 * (5 + 21))

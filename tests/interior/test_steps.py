@@ -16,14 +16,14 @@ N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
 HINGE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 0.5])
 SQUARE = nm.LossTerm(nm.SquaredDistances(N, ([0, 2], [1, 5])), "square", [1.0, 2.0])
-UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0)
+UNIT = nm.Constraint(nm.Entries(N, (ALL, ALL)), equal=1.0)
 PROBLEMS = {
     "hinge": nm.Problem(COST, HINGE),
     "both": nm.Problem(COST, (HINGE, SQUARE)),
-    "equalities": nm.Problem(COST - 4 * np.eye(N), (HINGE, SQUARE), UNIT),
-    "rows": nm.Problem(COST - 4 * np.eye(N), HINGE, (), nm.RowNormBound(1.5)),
-    "trace": nm.Problem(COST - 4 * np.eye(N), HINGE, (), nm.TracePower(1, bound=3.0)),
-    "linear": nm.Problem(COST, nm.LossTerm(HINGE.functional, "linear", 1.0), UNIT),
+    "equalities": nm.Problem(COST - 4 * np.eye(N), (HINGE, SQUARE, UNIT)),
+    "rows": nm.Problem(COST - 4 * np.eye(N), HINGE, nm.RowNormBound(1.5)),
+    "trace": nm.Problem(COST - 4 * np.eye(N), HINGE, nm.TracePower(1, bound=3.0)),
+    "linear": nm.Problem(COST, (nm.LossTerm(HINGE.functional, "linear", 1.0), UNIT)),
 }
 
 
@@ -195,7 +195,7 @@ def test_a_factor_has_the_rank_with_the_smallest_merit():
     ]
     assert problem.objective_of_factor(found) <= min(every) * (1 + 1e-9)
     assert not interior.factor_of(problem, np.zeros((N, N)), y).any()
-    fixed = nm.Problem(COST, HINGE, UNIT)
+    fixed = nm.Problem(COST, (HINGE, UNIT))
     nu = nm.Multipliers((np.zeros(2),), (np.arange(1.0, N + 1),), None)
     merit = fixed.objective_of_factor(V) + 2 * np.arange(1.0, N + 1) @ np.abs(np.sum(V**2, axis=1) - 1)
     assert interior._merit(fixed, V, nu) == pytest.approx(merit)
@@ -222,7 +222,7 @@ def test_losses_and_multipliers_are_those_of_the_problem():
 
 
 def test_the_end_of_a_run_by_its_numbers():
-    infeasible = nm.Problem(COST, HINGE, [UNIT, nm.Equality(nm.Entries(N, ([0], [1])), 3.0)])
+    infeasible = nm.Problem(COST, (HINGE, UNIT, nm.Constraint(nm.Entries(N, ([0], [1])), equal=3.0)))
     assert infeasible.solve("interior").status is nm.Status.INFEASIBLE
     falling = nm.Problem(-COST, HINGE)
     assert falling.solve("interior").status is nm.Status.UNBOUNDED

@@ -147,7 +147,7 @@ def test_distances_touch_a_row_by_several_triplets():
     f = FactorObjective(nm.mvu(X, 4), beta=2.0)
     if f.Q is not None:  # its face is dense: the plain problem without the centring
         problem = nm.mvu(X, 4)
-        f = FactorObjective(nm.Problem(problem.cost, (), problem.equalities[:1]), beta=2.0)
+        f = FactorObjective(nm.Problem(problem.cost, problem.constraints[:1]), beta=2.0)
     point = f.at(np.random.default_rng(1).normal(size=(12, 3)))
     E = np.zeros((12, 3))
     E[4, 1] = 1.0

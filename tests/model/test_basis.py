@@ -72,7 +72,7 @@ def test_the_rounding_of_a_product_in_a_basis_is_within_its_bound(dense):
     basis = nm.Basis(Q if dense else sp.csr_array(Q))
     S = rng.normal(size=(n, n)) * 10.0 ** rng.integers(-3, 4, size=(n, n))
     S = np.tril(S) + np.tril(S, -1).T
-    found = nm.Problem(S, (), nm.Equality(nm.Entries(n, ([0], [0])), 1.0), basis=basis).restrict(
+    found = nm.Problem(S, nm.Constraint(nm.Entries(n, ([0], [0])), equal=1.0), basis=basis).restrict(
         sp.csr_array(S)
     )
     found = found.toarray() if sp.issparse(found) else found

@@ -40,11 +40,11 @@ def test_floors_are_what_is_proved_less_the_error_of_the_matrix(n, method, monke
     monkeypatch.setattr(facts, "min_eigenvalue", proved)
     monkeypatch.setattr(facts, "perron_floor", lambda C: -np.inf)
     every = nm.LossTerm(nm.Entries(n, ([0], [0])), "square", 1.0)
-    equal = nm.Equality(nm.SquaredDistances(n, ([0], [1])), 1.0)
+    equal = nm.Constraint(nm.SquaredDistances(n, ([0], [1])), equal=1.0)
     eye = sp.eye_array(n, format="csr")
-    make = lambda: nm.Problem(eye, every, equal, basis=nm.Basis(eye))  # noqa: E731
+    make = lambda: nm.Problem(eye, (every, equal), basis=nm.Basis(eye))  # noqa: E731
     problem = make()
-    monkeypatch.setattr(rounding, "slack", lambda p, y: (eye, 0.25 + float(np.sum(y.equalities[0]))))
+    monkeypatch.setattr(rounding, "slack", lambda p, y: (eye, 0.25 + float(np.sum(y.constraints[0]))))
     assert facts.cost_floor(problem) == 1.75
     assert facts.distance_floor(problem) == 0.75
     assert seen == [method, method]
@@ -67,8 +67,8 @@ def test_the_floor_of_a_cost_may_be_that_of_a_positive_vector(monkeypatch):
 def test_parts_that_are_held_alone_count(monkeypatch):
     """All distances, none of the other values; the diagonal of equalities, not that of losses."""
     apart = nm.LossTerm(nm.SquaredDistances(N, ([0, 1, 2], [1, 2, 3])), "square", 1.0)
-    some = nm.Equality(nm.Entries(N, ([0, 1, 1], [0, 1, 2])), 1.0)
-    problem, seen = nm.Problem(COST, (FREE, apart, DIAGONAL), some), []
+    some = nm.Constraint(nm.Entries(N, ([0, 1, 1], [0, 1, 2])), equal=1.0)
+    problem, seen = nm.Problem(COST, (FREE, apart, DIAGONAL, some)), []
     monkeypatch.setattr(facts, "min_eigenvalue", lambda S, query: seen.append(dense(S)) or answer(1.0)(S))
     facts.distance_floor(problem)
     facts.diagonal_floor(problem)
@@ -78,7 +78,7 @@ def test_parts_that_are_held_alone_count(monkeypatch):
 
 def test_traces_by_a_floor_with_a_shift_and_a_margin(monkeypatch):
     monkeypatch.setattr(facts, "UNIT", U)
-    problem = nm.Problem(0.1 * COST, FREE, (), PENALTY)
+    problem = nm.Problem(0.1 * COST, FREE, PENALTY)
     assert facts.trace_bound(problem, 3.0) == near(3 / 0.7 * (1 + 68 * U))
     hinge = nm.LossTerm(FREE.functional, "linear", 1.0)
     assert facts.trace_bound(nm.Problem(COST, (FREE, hinge)), 3.0) == np.inf
@@ -103,7 +103,7 @@ def test_traces_by_losses_on_the_diagonal_have_a_margin_of_the_targets(mu, monke
 
 def test_the_share_of_a_strictly_feasible_point_has_three_margins(monkeypatch):
     monkeypatch.setattr(slater, "UNIT", U)
-    problem = nm.Problem(COST, FREE, (), nm.RowNormBound(1.5))
+    problem = nm.Problem(COST, FREE, nm.RowNormBound(1.5))
     center = nm.Multipliers((np.array([0.25, 0.5]),), (), np.full(N, 3.0))
     monkeypatch.setattr(slater, "strictly_feasible", lambda p: (center, 2.0))
     y = nm.Multipliers((np.array([1.0, -2.0]),), (), np.zeros(N))
@@ -121,7 +121,7 @@ def test_the_share_of_a_strictly_feasible_point_has_three_margins(monkeypatch):
 @pytest.mark.parametrize("penalty", [0.5, 0.0])
 def test_a_strictly_feasible_point_is_proved_with_its_margins(penalty, monkeypatch):
     monkeypatch.setattr(slater, "UNIT", U)
-    problem = nm.Problem(COST, FREE, (), PENALTY) if penalty else nm.Problem(COST, FREE)
+    problem = nm.Problem(COST, FREE, PENALTY) if penalty else nm.Problem(COST, FREE)
     y = nm.Multipliers((np.zeros(2),))
     monkeypatch.setattr(rounding, "slack", lambda p, y: (sp.csr_array(COST), 0.125))
     monkeypatch.setattr(slater, "min_eigenvalue", answer(1.0))
@@ -135,8 +135,8 @@ def test_a_strictly_feasible_point_is_proved_with_its_margins(penalty, monkeypat
 
 def test_a_step_of_the_ascent_is_along_what_the_low_vectors_say(monkeypatch):
     """v'M_e v, in units of the cost over what it adds: 4^-k of that until it no longer rises."""
-    held = nm.Equality(nm.Entries(N, ([0], [0])), 1.0)
-    problem, seen = nm.Problem(PATH, FREE, held), []
+    held = nm.Constraint(nm.Entries(N, ([0], [0])), equal=1.0)
+    problem, seen = nm.Problem(PATH, (FREE, held)), []
     y = nm.Multipliers((np.array([0.5, 0.25]),), (np.array([2.0]),))
     V = np.array([[1.0], [0.5], [0.5], [2.0]])
     heights = iter([1.0, 3.0, 3.0009, 9.0])
@@ -148,7 +148,7 @@ def test_a_step_of_the_ascent_is_along_what_the_low_vectors_say(monkeypatch):
     assert np.max(np.abs(added).sum(axis=1)) == 1.25
     for k, trial in enumerate(seen):
         assert trial.terms[0] == near(y.terms[0] + 4.0**-k * unit * pull)
-        assert trial.equalities[0] == near(y.equalities[0] + 4.0**-k * unit * nus)
+        assert trial.constraints[0] == near(y.constraints[0] + 4.0**-k * unit * nus)
     assert (len(seen), found[1]) == (3, 3.0)
     assert found[0] is seen[1]
     heights = iter([1.0] * 12)
@@ -158,7 +158,7 @@ def test_a_step_of_the_ascent_is_along_what_the_low_vectors_say(monkeypatch):
 
 
 def test_low_vectors_are_those_within_a_hundredth_of_the_norm():
-    problem = nm.Problem(np.diag([1.0, 1.03, 1.09, 5.0]), FREE, (), PENALTY)
+    problem = nm.Problem(np.diag([1.0, 1.03, 1.09, 5.0]), FREE, PENALTY)
     low, vectors = slater._lowest(problem, nm.Multipliers((np.zeros(2),)))
     assert low == near(1.5)
     np.testing.assert_allclose(np.abs(vectors), EYE[:, :2], atol=1e-9)

@@ -12,7 +12,7 @@ N, U, LEAST = 4, 2.0**-10, 2.0**-6
 COST = np.array([[2.0, -1, 0, 0], [-1, 3, 0.5, 0], [0, 0.5, 4, 0], [0, 0, 0, 5.0]])
 PAIRS = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 0.5])
 APART = nm.LossTerm(nm.SquaredDistances(N, ([0, 2], [1, 3])), "square", [1.0, 2.0], [0.25, 3.0])
-EQUAL = nm.Equality(nm.Entries(N, ([0, 1, 1], [0, 1, 2])), [1.0, -2.0, 0.5])
+EQUAL = nm.Constraint(nm.Entries(N, ([0, 1, 1], [0, 1, 2])), equal=[1.0, -2.0, 0.5])
 V = np.array([[1.0, 0.5], [-0.5, 2.0], [0.25, 1.0], [1.5, -1.0]])
 Y = ((np.array([-1.5, 0.25]), np.array([0.5, -2.0])), (np.array([3.0, -1.0, 2.0]),))
 
@@ -39,7 +39,7 @@ def skewed():
 def rows_of(problem, y):
     """Row sums of |y_e| |M_e|, and how many numbers there are in a row of them."""
     size, count = np.zeros(N), np.zeros(N)
-    for part, own in (*zip(problem.terms, y.terms), *zip(problem.equalities, y.equalities)):  # noqa: B905
+    for part, own in zip(problem.terms, y.terms):  # noqa: B905
         one, more = part.functional.row_sizes(own)
         size, count = size + one, count + more + 1
     return size, count
@@ -102,7 +102,7 @@ def test_the_error_of_a_slack_is_that_of_its_longest_and_largest_row(rows, insid
 
 
 def test_an_empty_slack_has_the_error_of_underflow_alone():
-    problem = nm.Problem(sp.csr_array((N, N)), (), EQUAL)
+    problem = nm.Problem(sp.csr_array((N, N)), EQUAL)
     y = nm.Multipliers((), (np.zeros(3),))
     assert rounding.slack(problem, y)[1] == LEAST
 

@@ -63,7 +63,7 @@ class Largest(Pinball):
         return np.where(np.arange(z.size) == np.argmax(z - t), float(np.max(z - t) > 0), 0.0)
 
     def project(self, y, t, w):
-        return nm.SharedSlack().project(y, t, w)
+        return nm.LOSSES["shared_slack"].project(y, t, w)
 
 
 FALSE = {
@@ -101,7 +101,7 @@ def test_a_false_face_is_refused_with_its_numbers(what):
 
 
 @pytest.mark.parametrize(
-    "loss", [*nm.LOSSES.values(), nm.Huber(1e-3), nm.Huber(80.0), Pinball(), Largest()], ids=repr
+    "loss", [*nm.LOSSES.values(), nm.huber(1e-3), nm.huber(80.0), Pinball(), Largest()], ids=repr
 )
 def test_right_losses_are_taken(loss):
     refuse_false(loss)

@@ -102,7 +102,7 @@ def test_mvu_unrolls_an_arc_to_a_straight_line(backend, reduce):
     problem = nm.mvu(X, 2, reduce=reduce)
     found = problem.solve(backend)
     assert found.status is nm.Status.OPTIMAL
-    edges = problem.equalities[0].functional.indices
+    edges = problem.constraints[0].functional.indices
     extra = {tuple(e) for e in np.stack(edges, axis=1).tolist()} - set(pairs)
     assert extra == {(0, 2), (n - 3, n - 1)}  # the ends reach two points inwards, and stay bent
     step = np.linalg.norm(X[1] - X[0])

@@ -89,7 +89,7 @@ def test_a_combination_is_what_it_says():
 
 def test_combinations_and_trace_are_saved_and_read(tmp_path):
     z = nm.DistanceCombinations(4, ([0, 0, 1], [1, 2, 3]), [[1.0, -2.0, 0.0], [0.0, 0.5, 1.0]])
-    problem = nm.Problem(np.eye(4), nm.LossTerm(z, "square", 1.0), nm.Equality(nm.Trace(4), 2.0))
+    problem = nm.Problem(np.eye(4), (nm.LossTerm(z, "square", 1.0), nm.Constraint(nm.Trace(4), equal=2.0)))
     again = nm.Problem.load(problem.save(tmp_path / "p.npz"))
     V = np.random.default_rng(0).normal(size=(4, 2))
     assert again.objective_of_factor(V) == problem.objective_of_factor(V)
@@ -103,7 +103,7 @@ def test_a_trace_that_is_given_is_certified(basis):
     C = rng.normal(size=(9, 9))
     C = C + C.T
     Q = np.linalg.qr(rng.normal(size=(9, 4)))[0]
-    problem = nm.Problem(C, (), nm.Equality(nm.Trace(9), 2.0), basis=nm.Basis(Q) if basis else None)
+    problem = nm.Problem(C, nm.Constraint(nm.Trace(9), equal=2.0), basis=nm.Basis(Q) if basis else None)
     wanted = 2 * np.linalg.eigvalsh(Q.T @ C @ Q if basis else C)[0]
     for backend in ("sdp", "interior", "burer_monteiro"):
         found = problem.solve(backend)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.model.conjugates import Box, boxed_conjugates, quadratic_conjugates
+from npkl_models.model.conjugates import boxed_conjugates, quadratic_conjugates
 
-LOSS = nm.Logistic()
+LOSS = nm.LOSSES["logistic"]
 
 
 @pytest.mark.parametrize("share", [1e-300, 1e-17, 1e-9, 0.3, 0.5, 0.5000001, 1 - 1e-9, 1 - 1e-15, 1.0, 0.0])
@@ -39,7 +39,7 @@ def test_the_prox_solves_its_equation(step):
 def test_the_box_has_the_entropy_of_the_loss():
     rng = np.random.default_rng(0)
     t, w = rng.choice([-1.0, 1.0], 30), rng.uniform(0.1, 9, 30)
-    box = Box.of_loss(LOSS, t, w)
+    box = LOSS.box(t, w)
     y = box.lower + rng.uniform(0.01, 0.99, 30) * (box.upper - box.lower)
     np.testing.assert_allclose(box.each(y), LOSS.conjugate(y, t, w), rtol=1e-12)
     assert box.conjugate(y) == pytest.approx(LOSS.conjugate(y, t, w).sum())

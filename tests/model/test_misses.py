@@ -14,7 +14,7 @@ V = np.array([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])  # K = diag(1, 4, 0)
 
 
 def share(functional, value, point=V, K=None):
-    (found,) = misses(nm.Problem(np.eye(3), (), nm.Equality(functional, value)), point, K)
+    (found,) = misses(nm.Problem(np.eye(3), nm.Constraint(functional, equal=value)), point, K)
     return found.share
 
 
@@ -32,13 +32,16 @@ def test_the_divisor_of_a_zero_is_the_largest_of_its_kind_or_the_size_of_the_ent
     W = V + [[0.0, 0.5], [0.0, 0.0], [0.0, 0.0]]  # K_01 = 1, rows of lengths 1.25^0.5 and 2
     assert share(f, [0.0, 8.0], W) == pytest.approx(1.0)  # K_22 = 0 is 8 short of 8
     assert share(nm.Entries(3, ([0], [1])), 0.0, W) == pytest.approx(1 / (2 * 1.25**0.5))
-    two = (nm.Equality(nm.Entries(3, ([0], [1])), 0.0), nm.Equality(nm.Entries(3, ([1], [1])), 10.0))
-    first, second = misses(nm.Problem(np.eye(3), (), two), W)
+    two = (
+        nm.Constraint(nm.Entries(3, ([0], [1])), equal=0.0),
+        nm.Constraint(nm.Entries(3, ([1], [1])), equal=10.0),
+    )
+    first, second = misses(nm.Problem(np.eye(3), two), W)
     assert first.share == pytest.approx(0.1)
     assert second.share == pytest.approx(0.6)
-    assert misses(nm.Problem(np.eye(3), (), two[::-1]), W)[1].share == pytest.approx(0.1)
-    other = (two[0], nm.Equality(nm.SquaredDistances(3, ([0], [1])), 100.0))  # of another kind
-    assert misses(nm.Problem(np.eye(3), (), other), W)[0].share == pytest.approx(1 / (2 * 1.25**0.5))
+    assert misses(nm.Problem(np.eye(3), two[::-1]), W)[1].share == pytest.approx(0.1)
+    other = (two[0], nm.Constraint(nm.SquaredDistances(3, ([0], [1])), equal=100.0))  # of another kind
+    assert misses(nm.Problem(np.eye(3), other), W)[0].share == pytest.approx(1 / (2 * 1.25**0.5))
     assert share(nm.Entries(3, ([2], [2])), 0.0) == 0.0
 
 
@@ -58,7 +61,7 @@ def test_a_share_is_no_less_than_the_exact_one(seed):
     W = far + rng.normal(size=(3, 2))
     made = nm.SquaredDistances(3, ([0, 1], [1, 2]))
     asked = made.value_of_factor(W) * (1 + rng.choice([0.0, 1e-12, 0.3], 2))
-    problem = nm.Problem(np.eye(3), (), nm.Equality(made, asked))
+    problem = nm.Problem(np.eye(3), nm.Constraint(made, equal=asked))
     (found,) = misses(problem, W)
     own = Exact(problem, W)
     assert own.violation <= found.share
@@ -69,13 +72,13 @@ def test_a_share_is_no_less_than_the_exact_one(seed):
 @pytest.mark.parametrize("seed", range(30))
 def test_a_value_that_is_far_from_its_target_is_rounded_upwards(seed):
     rng = np.random.default_rng(seed)
-    problem = nm.Problem(np.eye(3), (), nm.Equality(nm.Entries(3, ([0], [0])), 10.0 * rng.random()))
+    problem = nm.Problem(np.eye(3), nm.Constraint(nm.Entries(3, ([0], [0])), equal=10.0 * rng.random()))
     W = 1e-5 * rng.normal(size=(3, 1))
     assert misses(problem, W)[0].share >= Exact(problem, W).violation
 
 
 def test_a_number_that_is_missing_is_missed_without_limit():
-    problem = nm.Problem(np.eye(3), (), nm.Equality(nm.Entries(3, ([0], [0])), 1.0))
+    problem = nm.Problem(np.eye(3), nm.Constraint(nm.Entries(3, ([0], [0])), equal=1.0))
     (found,) = misses(problem, np.array([[np.nan], [1.0], [1.0]]))
     assert found.share == np.inf
     assert problem.violation(np.full((3, 1), np.nan)) == np.inf

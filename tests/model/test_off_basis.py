@@ -66,7 +66,7 @@ def test_an_upper_bound_is_not_below_the_optimum_where_short_rows_come_of_long_o
         basis = Basis(nearly_parallel(seed, apart))
         Q = basis.dense
         bound = nm.TracePower(1, bound=1.0)
-        problem = nm.Problem(sp.csr_array(C), (NOTHING,), (), bound, basis=basis)
+        problem = nm.Problem(sp.csr_array(C), (NOTHING,), bound, basis=basis)
         q = exact(Q)
         H = product(list(map(list, zip(*q, strict=True))), product(exact(C), q))
         G = product(list(map(list, zip(*q, strict=True))), q)
@@ -114,9 +114,7 @@ def test_the_distance_from_the_range_is_no_less_than_it_is(sparse):
 def test_a_bound_on_rows_is_met_in_the_range_itself():
     for seed in range(30):
         basis = Basis(nearly_parallel(seed, 1e-3))
-        problem: Statement = nm.Problem(
-            sp.eye_array(4).tocsr(), NOTHING, (), nm.RowNormBound(1.0), basis=basis
-        )
+        problem: Statement = nm.Problem(sp.eye_array(4).tocsr(), NOTHING, nm.RowNormBound(1.0), basis=basis)
         V = problem.lift(np.random.default_rng(seed).normal(size=(2, 2)))
         V = V / np.linalg.norm(V, axis=1).max()
         found = restored(problem, V)

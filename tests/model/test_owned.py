@@ -76,13 +76,17 @@ def test_values_changed_after_they_were_handed_in():
     """Found by a reviewer: what was known of the old problem was said of the new one."""
     v = np.zeros(3)
     term = nm.LossTerm(nm.Entries(6, ([0], [5])), "square", 1.0)
-    problem = nm.Problem(np.eye(6), [term], [nm.Equality(nm.SquaredDistances(6, ([0, 1, 2], [1, 2, 3])), v)])
+    problem = nm.Problem(
+        np.eye(6), (term, nm.Constraint(nm.SquaredDistances(6, ([0, 1, 2], [1, 2, 3])), equal=v))
+    )
     first = problem.solve()
     v[:] = 1
     again = problem.solve()
     assert again.objective == first.objective
     assert again.certificate.violation <= 1e-9
-    other = nm.Problem(np.eye(6), [term], [nm.Equality(nm.SquaredDistances(6, ([0, 1, 2], [1, 2, 3])), v)])
+    other = nm.Problem(
+        np.eye(6), (term, nm.Constraint(nm.SquaredDistances(6, ([0, 1, 2], [1, 2, 3])), equal=v))
+    )
     assert other.solve().objective == pytest.approx(1.7739, abs=1e-4)
 
 
@@ -94,7 +98,7 @@ def handed_in():
     sparse, Q = sp.csr_array(L), np.eye(n)[:, :4].copy()
     sparse_Q = sp.csr_array(Q)
     term = nm.LossTerm(nm.Entries(n, (index, index)), "square", target, weight)
-    hard = nm.Equality(nm.Entries(n, (index, index + 1)), value)
+    hard = nm.Constraint(nm.Entries(n, (index, index + 1)), equal=value)
     pairs = np.array([[0, 1], [2, 3]])
     confidence = np.ones(4)
     made = nm.Pairs(n, pairs, pairs[:, ::-1] + 1, confidence)
@@ -106,7 +110,7 @@ def handed_in():
         "target": (target, nm.Problem(L, term)),
         "weight": (weight, nm.Problem(L, term)),
         "indices": (index, nm.Problem(L, term)),
-        "value": (value, nm.Problem(L, term, hard)),
+        "value": (value, nm.Problem(L, (term, hard))),
         "basis": (Q, nm.Problem(L, term, basis=nm.Basis(Q))),
         "sparse basis": (sparse_Q.data, nm.Problem(L, term, basis=nm.Basis(sparse_Q))),
         "pairs": (pairs, nm.pcp(L, made)),

@@ -23,8 +23,8 @@ def problem_of(seed=0, basis=None, scale=1.0, regularizer=NOTHING):
         nm.LossTerm(nm.Entries(N, PAIRS), "hinge", [1.0, -1.0, 1.0, 1.0], rng.uniform(0.5, 2, 4)),
         nm.LossTerm(nm.SquaredDistances(N, SPREAD), "square", [1.5, 0.7], rng.uniform(0.5, 2, 2)),
     )
-    unit = nm.Equality(nm.Entries(N, ([1, 4], [1, 4])), [1.25, 0.75])
-    return nm.Problem(A + A.T, terms, unit, regularizer, basis=basis)
+    unit = nm.Constraint(nm.Entries(N, ([1, 4], [1, 4])), equal=[1.25, 0.75])
+    return nm.Problem(A + A.T, (*terms, unit), regularizer, basis=basis)
 
 
 def multipliers_of(problem, seed=1):
@@ -41,13 +41,13 @@ def exactly(A):
 
 def matrices(problem):
     """M_e of all values, dense."""
-    for part in (*problem.terms, *problem.equalities):
+    for part in problem.terms:
         yield [part.functional.adjoint(row).toarray() for row in np.eye(part.functional.size)]
 
 
 def exact_slack(problem, y):
     S = exactly(problem.cost.toarray())
-    for own, Ms in zip((*y.terms, *y.equalities), matrices(problem), strict=True):
+    for own, Ms in zip(y.terms, matrices(problem), strict=True):
         for value, M in zip(own, Ms, strict=True):
             for i, j in zip(*np.nonzero(M), strict=True):
                 S[i][j] += Fraction(float(value)) * Fraction(float(M[i, j]))
@@ -67,7 +67,7 @@ def test_paid_is_above_the_exact_sum_and_near_it():
                 float(term.loss.conjugate(*map(np.array, map(float, (value, t, w)))))
             )
             exact, size = exact + one, size + abs(float(one)) + 2 * abs(float(value * t))
-    for value, b in zip(y.equalities[0], problem.equalities[0].value, strict=True):
+    for value, b in zip(y.constraints[0], problem.constraints[0].value, strict=True):
         exact, size = exact + Fraction(float(value)) * Fraction(float(b)), size + abs(value * b)
     found = rounding.paid(problem, y)
     margin = Fraction(found) - exact
@@ -76,7 +76,7 @@ def test_paid_is_above_the_exact_sum_and_near_it():
 
 def test_paid_counts_rows_with_the_square_of_their_bound():
     problem = nm.Problem(
-        np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), (), nm.RowNormBound(1.5)
+        np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), nm.RowNormBound(1.5)
     )
     y = nm.Multipliers((np.zeros(1),), (), np.array([1.0, 2.0, 4.0]))
     found = rounding.paid(problem, y)
@@ -94,17 +94,17 @@ def test_the_slack_is_as_near_as_is_said(seed):
     apart = max(sum(abs(Fraction(S[i, j]) - exact[i][j]) for j in range(N)) for i in range(N))
     assert apart <= error
     sizes = sum(np.abs(v) * np.abs(np.array(Ms)).sum(axis=2).T @ np.ones(1) if False else np.tensordot(np.abs(v), np.abs(Ms), 1).sum(axis=1)
-                for v, Ms in zip((*y.terms, *y.equalities), matrices(problem), strict=True))  # fmt: skip
+                for v, Ms in zip(y.terms, matrices(problem), strict=True))  # fmt: skip
     rows = np.abs(problem.cost.toarray()).sum(axis=1) + sizes
     assert N * UNIT * rows.max() * 0.9 <= error <= (N + 12) * UNIT * rows.max() * 1.01
-    np.testing.assert_allclose(rounding.slack_sizes(problem, y, y.equalities)[0], rows, rtol=1e-12)
+    np.testing.assert_allclose(rounding.slack_sizes(problem, y, y.constraints)[0], rows, rtol=1e-12)
     assert rounding.multiplier_sizes(problem, y) == pytest.approx(sizes.max(), rel=1e-12)
     assert rounding.multiplier_sizes(problem, y) >= sizes.max()
 
 
 def test_rows_count_among_the_sizes():
     problem = nm.Problem(
-        np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), (), nm.RowNormBound(1.0)
+        np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), nm.RowNormBound(1.0)
     )
     y = nm.Multipliers((np.array([-0.5]),), (), np.array([1e3, 2e3, 8e3]))
     assert rounding.multiplier_sizes(problem, y) == pytest.approx(8e3)
@@ -169,7 +169,7 @@ def test_the_error_of_an_objective_counts_the_sum_of_all_entries_and_the_power()
     slope, size = 2 * N**2, N**2
     assert slope * size * (8 + N) * UNIT <= said <= (slope * size * (64 + 2 * N) + 64 * (N**4 + slope)) * UNIT
     plain = nm.Problem(np.zeros((N, N)), nm.LossTerm(nm.Entries(N, ([0], [1])), "square", 1.0))
-    power = nm.Problem(plain.cost, plain.terms, (), nm.TracePower(3, penalty=2.0))
+    power = nm.Problem(plain.cost, plain.terms, nm.TracePower(3, penalty=2.0))
     difference = rounding.objective(power, V, 0.0) - rounding.objective(plain, V, 0.0)
     R = power.regularizer.value(np.array([float(N)]))
     assert gamma(64 * 3) * R <= difference <= gamma(64 * 6) * R

@@ -10,7 +10,7 @@ from problems import side_information
 import npkl_models as nm
 from npkl_models.model.shared_slack import onto_simplex
 
-LOSS = nm.SharedSlack()
+LOSS = nm.LOSSES["shared_slack"]
 vectors = st.lists(st.floats(-4, 4), min_size=1, max_size=7).map(np.array)
 weights = st.floats(0.05, 5)
 

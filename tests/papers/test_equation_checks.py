@@ -245,9 +245,9 @@ def test_the_dual_of_equation_5_has_the_other_sign_of_6():
     """Max tr CK with tr T_e K = b_e has the dual min b'y with sum y_e T_e - C >= 0; in print C - sum >= 0."""
     C = np.array([[1.0, 0.3], [0.3, -0.5]])
     b = [2.0, 1.0]
-    problem = nm.Problem(sp.csr_array(-C), (), (nm.Equality(nm.Entries(2, ([0, 1], [0, 1])), b),))
+    problem = nm.Problem(sp.csr_array(-C), (nm.Constraint(nm.Entries(2, ([0, 1], [0, 1])), equal=b),))
     found = problem.solve("sdp", eps=1e-10)
-    y = found.certificate.multipliers.equalities[0]
+    y = found.certificate.multipliers.constraints[0]
     assert b @ y == pytest.approx(-found.objective, rel=1e-6)
     assert np.linalg.eigvalsh(np.diag(y) - C)[0] >= -1e-7
     assert np.linalg.eigvalsh(C - np.diag(y))[0] < -0.1

@@ -60,7 +60,7 @@ def test_the_points_themselves_stay_feasible(d, transform):
     for k in (6, 9):
         reduced, printed = nm.mvu(X, k), nm.mvu(X, k, reduce=False)
         assert reduced.order < 39
-        assert reduced.equalities[0].value.size < printed.equalities[0].value.size
+        assert reduced.constraints[0].value.size < printed.constraints[0].value.size
         centred = X - X.mean(axis=0)
         assert reduced.violation(centred) < 1e-9
         assert printed.violation(centred) < 1e-9
@@ -92,7 +92,7 @@ def test_interior_and_sdp_agree_on_the_face(data, n, k):
 
 def test_what_is_left_out_is_missed_by_no_more_than_is_said():
     X = points(3, 30, 2)
-    printed = nm.mvu(X, 6, reduce=False).equalities[0]
+    printed = nm.mvu(X, 6, reduce=False).constraints[0]
     pairs = np.stack(printed.functional.indices, axis=1)
     flat = flatten(30, pairs, printed.value)
     V = nm.mvu(X, 6).solve("interior").V
@@ -106,7 +106,7 @@ def test_duplicates_share_a_row():
     X = points(5, 12, 2)
     X = np.vstack([X, X[:3]])
     problem = nm.mvu(X, 5)
-    assert np.all(problem.equalities[0].value > 0)
+    assert np.all(problem.constraints[0].value > 0)
     V = problem.solve("interior").V
     np.testing.assert_allclose(V[:3], V[12:], atol=1e-7)
 
@@ -123,7 +123,7 @@ def test_distances_that_no_points_have_are_infeasible_as_printed():
     squared[0] *= 30
     functional = nm.SquaredDistances(5, (pairs[:, 0], pairs[:, 1]))
     problem = nm.Problem(
-        -np.eye(5), (), nm.Equality(functional, squared), basis=nm.mvu(points(0, 5, 3), 1).basis
+        -np.eye(5), nm.Constraint(functional, equal=squared), basis=nm.mvu(points(0, 5, 3), 1).basis
     )
     assert problem.solve("interior").status is nm.Status.INFEASIBLE
 

@@ -19,13 +19,13 @@ def test_multipliers_of_equal_values_are_added(problem):
     rng = np.random.default_rng(0)
     face = face_of(problem)
     assert not face.whole
-    y = nm.Multipliers((), tuple(rng.normal(size=part.functional.size) for part in problem.equalities))
+    y = nm.Multipliers((), tuple(rng.normal(size=part.functional.size) for part in problem.constraints))
     inside = face.fold(y)
     whole = face.problem.restrict(problem.slack(y)).toarray()
     np.testing.assert_allclose(face.problem.restrict(face.problem.slack(inside)).toarray(), whole, atol=1e-12)
     assert face.problem.conjugate_sum(inside) == pytest.approx(problem.conjugate_sum(y), abs=1e-12)
     again = face.fold(face.unfold(inside))
-    for part, other in zip(inside.equalities, again.equalities, strict=True):
+    for part, other in zip(inside.constraints, again.constraints, strict=True):
         np.testing.assert_array_equal(part, other)
 
 
@@ -33,24 +33,24 @@ def test_multipliers_from_the_original_prove_what_they_do_on_the_face(problem):
     """The dual of the problem as stated is not attained; good multipliers of it must not lose their bound."""
     answer = problem.solve("interior", tol=1e-9)
     y = answer.certificate.multipliers
-    shares = np.random.default_rng(1).dirichlet(np.ones(2), size=y.equalities[1].size)
-    diagonal, must = y.equalities[0].copy(), 3 * shares[:, 0]
-    np.subtract.at(diagonal, problem.equalities[1].functional.indices[0], must)  # the same on the face
-    other = nm.Multipliers((), (diagonal, y.equalities[1] + must, *y.equalities[2:]))
+    shares = np.random.default_rng(1).dirichlet(np.ones(2), size=y.constraints[1].size)
+    diagonal, must = y.constraints[0].copy(), 3 * shares[:, 0]
+    np.subtract.at(diagonal, problem.constraints[1].functional.indices[0], must)  # the same on the face
+    other = nm.Multipliers((), (diagonal, y.constraints[1] + must, *y.constraints[2:]))
     found = nm.certify(problem, answer.V, other, kind="factor")
     assert found.bound == pytest.approx(answer.certificate.bound, abs=1e-6)
 
 
 def test_a_centred_sum_cuts_a_basis_down_to_its_centred_part():
     """Of the basis e_0, e_1 the face of 1'K1 = 0 is (e_0 - e_1) / 2^0.5; a centred basis meets it as it is."""
-    centring = nm.Equality(nm.TotalSum(3), 0.0)
+    centring = nm.Constraint(nm.TotalSum(3), equal=0.0)
     first = nm.LossTerm(nm.Entries(3, ([0], [0])), "square", 1.0)
-    face = face_of(nm.Problem(np.eye(3), first, centring, basis=nm.Basis(np.eye(3)[:, :2])))
+    face = face_of(nm.Problem(np.eye(3), (first, centring), basis=nm.Basis(np.eye(3)[:, :2])))
     assert not face.whole
-    assert face.problem.equalities == ()
+    assert face.problem.constraints == ()
     np.testing.assert_allclose(np.abs(face.problem.basis.dense), np.array([[1], [1], [0]]) / 2**0.5)
     assert face.problem.basis.dense.sum() == pytest.approx(0, abs=1e-15)
     own = nm.Basis(np.array([[1.0], [-1.0], [0.0]]) / 2**0.5)
-    met = face_of(nm.Problem(np.eye(3), first, centring, basis=own))
-    assert met.problem.equalities == ()
+    met = face_of(nm.Problem(np.eye(3), (first, centring), basis=own))
+    assert met.problem.constraints == ()
     assert met.problem.order == 1

@@ -27,9 +27,9 @@ def groups(shift=0.1, lonely=True):
 def hard(L, pairs):
     """Must-links and the diagonal as equalities on entries, cannot-links as a loss."""
     i = np.arange(L.shape[0])
-    must = nm.Equality(nm.Entries(i.size, np.transpose(pairs.must_link)), 1.0)
+    must = nm.Constraint(nm.Entries(i.size, np.transpose(pairs.must_link)), equal=1.0)
     apart = nm.LossTerm(nm.Entries(i.size, np.transpose(pairs.cannot_link)), "square", -1.0)
-    return nm.Problem(L, apart, (nm.Equality(nm.Entries(i.size, (i, i)), 1.0), must))
+    return nm.Problem(L, (apart, nm.Constraint(nm.Entries(i.size, (i, i)), equal=1.0), must))
 
 
 def problems():
@@ -48,7 +48,9 @@ def problems():
         ("faces", "unfolding"): nm.mvu(
             np.column_stack([np.cos(angle), np.sin(angle)]), n_neighbors=2, reduce=False
         ),
-        ("faces", "centred"): nm.Problem(L, nm.pcp(L, pairs).terms, nm.Equality(nm.TotalSum(36), 0.0)),
+        ("faces", "centred"): nm.Problem(
+            L, (*nm.pcp(L, pairs).terms, nm.Constraint(nm.TotalSum(36), equal=0.0))
+        ),
         ("units", "pcp"): nm.pcp(1e-7 * L, pairs, gamma=1e-7),
         ("units", "large targets"): nm.Problem(
             L, nm.LossTerm(nm.Entries(36, (np.arange(36), np.arange(36))), "square", 1e12, 1e-12)
@@ -151,7 +153,7 @@ def test_what_is_tied_is_not_separated():
     edge = sp.coo_array((np.full(4, -0.01), ends), shape=(36, 36))
     assert not separable(nm.pcp(sp.csr_array(L + edge), pairs))
     assert not separable(nm.simple_npkl(L, pairs, loss="square", bound=36.0))
-    assert not separable(nm.Problem(L, nm.pcp(L, pairs).terms, nm.Equality(nm.TotalSum(36), 1.0)))
+    assert not separable(nm.Problem(L, (*nm.pcp(L, pairs).terms, nm.Constraint(nm.TotalSum(36), equal=1.0))))
     i = np.arange(36)
     assert not separable(nm.Problem(L, nm.LossTerm(nm.Entries(36, (i, i)), "shared_slack", 1.0)))
     assert not separable(nm.pcp(L, pairs).with_basis(nm.eigenbasis(L, 5)))
@@ -168,8 +170,8 @@ def test_the_default_solves_parts_one_by_one(name):
 
 def test_a_part_without_a_kernel_or_a_bound_is_one_of_the_whole():
     L, pairs = groups()
-    impossible = nm.Equality(nm.Entries(36, ([3], [3])), -1.0)
-    assert nm.Problem(L, nm.pcp(L, pairs).terms, impossible).solve().status is nm.Status.INFEASIBLE
+    impossible = nm.Constraint(nm.Entries(36, ([3], [3])), equal=-1.0)
+    assert nm.Problem(L, (*nm.pcp(L, pairs).terms, impossible)).solve().status is nm.Status.INFEASIBLE
     C = L.toarray()
     C[30:, 30:] -= 5 * np.eye(6)
     falls = nm.Problem(C, nm.pcp(L, pairs).terms[0])

@@ -31,8 +31,10 @@ def in_units(problem, t, s):
         R = nm.TracePower(R.p, bound=R.bound * s**R.p)
     elif isinstance(R, nm.TracePower):
         R = nm.TracePower(R.p, penalty=R.penalty * t / s ** (R.p - 1))
-    hard = [nm.Equality(part.functional, part.value * s, part.name) for part in problem.equalities]
-    return nm.Problem(problem.cost * t, terms, hard, R, problem.basis, problem.name)
+    hard = [
+        nm.Constraint(part.functional, equal=part.value * s, name=part.name) for part in problem.constraints
+    ]
+    return nm.Problem(problem.cost * t, (*terms, *hard), R, problem.basis, problem.name)
 
 
 def free_of_units(problem):

@@ -78,8 +78,8 @@ def test_what_has_no_smooth_dual_is_refused():
 
 @pytest.mark.parametrize("how", [{"bound": 4.0}, {"penalty": 1.0}])
 def test_equalities_without_any_loss_are_taken(how):
-    term = nm.Equality(nm.Entries(40, ([0, 1], [0, 1])), [1.0, 1.0])
-    problem = nm.Problem(simple().cost, (), (term,), nm.TracePower(2, **how))
+    term = nm.Constraint(nm.Entries(40, ([0, 1], [0, 1])), equal=[1.0, 1.0])
+    problem = nm.Problem(simple().cost, (term,), nm.TracePower(2, **how))
     found = problem.solve(NAME)
     assert found.certificate.bound <= problem.solve("sdp").objective + 1e-9
     assert found.iterations > 1

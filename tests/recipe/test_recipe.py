@@ -129,7 +129,7 @@ def test_files_that_are_no_points_go_there_and_back(told):
     assert [recipe.problem().n for recipe in told] == [3, 4, 4]
     assert told[0].made().title == "-answers, 3 objects"
     assert sorted(told[1].problem().terms[0].weight) == [1, 1, 1, 1, 1, 2]
-    assert [part.name for part in told[2].problem().equalities] == ["anchors"]
+    assert [part.name for part in told[2].problem().constraints] == ["anchors"]
 
 
 def test_files_that_are_no_points_take_no_fields_of_points(told):

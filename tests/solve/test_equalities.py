@@ -10,9 +10,9 @@ import npkl_models as nm
 def test_equalities_are_solved_and_certified():
     L, pairs = side_information("iris", 20)
     n = np.arange(20)
-    diagonal = nm.Equality(nm.Entries(20, (n, n)), 1.0, "unit diagonal")
+    diagonal = nm.Constraint(nm.Entries(20, (n, n)), equal=1.0, name="unit diagonal")
     term = nm.LossTerm(nm.Entries(20, (pairs.i, pairs.j)), "hinge", pairs.sign)
-    problem = nm.Problem(L, (term,), (diagonal,), name="max-cut-like")
+    problem = nm.Problem(L, (term, diagonal), name="max-cut-like")
     primal = problem.solve("sdp", eps=1e-9)
     dual = problem.solve("sdp_dual", eps=1e-9)
     assert primal.status is nm.Status.OPTIMAL
@@ -20,7 +20,7 @@ def test_equalities_are_solved_and_certified():
     np.testing.assert_allclose(np.diag(primal.K), 1.0, atol=1e-6)
     recovered = nm.certify(problem, primal.K)
     assert recovered.bound == pytest.approx(primal.objective, rel=1e-4)
-    assert recovered.repair in ("equality shift", "scale", "none needed", "trace bound")
+    assert recovered.repair in ("constraint shift", "scale", "none needed", "trace bound")
 
 
 def test_distances_as_losses_are_solved_and_certified():
@@ -30,7 +30,7 @@ def test_distances_as_losses_are_solved_and_certified():
     i, j, k = np.arange(10), np.arange(1, 11), np.arange(2, 12)
     distances = nm.LossTerm(nm.SquaredDistances(12, (i, j)), "square", 1.0, name="edges")
     order = nm.LossTerm(nm.DistanceDifferences(12, (i, j, k)), "hinge", -1.0, name="order")
-    problem = nm.Problem(L, (distances, order), (), nm.TracePower(2, bound=5.0))
+    problem = nm.Problem(L, (distances, order), nm.TracePower(2, bound=5.0))
     primal, dual = problem.solve("sdp", eps=1e-9), problem.solve("sdp_dual", eps=1e-9)
     assert primal.is_optimal(1e-6)
     assert dual.objective == pytest.approx(primal.objective, rel=1e-6)

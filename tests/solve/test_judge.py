@@ -9,9 +9,9 @@ import npkl_models as nm
 def test_an_infeasible_problem_is_reported_as_such():
     """Three points, two of them too far apart for the third: the conic solver's certificate decides."""
     n = 5
-    tight = nm.Equality(nm.SquaredDistances(n, ([0, 1, 0], [1, 2, 2])), [1.0, 1.0, 9.0])
-    diagonal = nm.Equality(nm.Entries(n, (range(n), range(n))), 1.0)
-    problem = nm.Problem(sp.eye_array(n).tocsr(), (), (tight, diagonal))
+    tight = nm.Constraint(nm.SquaredDistances(n, ([0, 1, 0], [1, 2, 2])), equal=[1.0, 1.0, 9.0])
+    diagonal = nm.Constraint(nm.Entries(n, (range(n), range(n))), equal=1.0)
+    problem = nm.Problem(sp.eye_array(n).tocsr(), (tight, diagonal))
     for backend in ("sdp", "sdp_dual"):
         assert problem.solve(backend).status is nm.Status.INFEASIBLE
     low = problem.solve("burer_monteiro", max_iter=300)

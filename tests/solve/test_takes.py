@@ -63,8 +63,8 @@ def test_the_support_matrix_is_pinned(small, name):
 
 def test_equalities_and_distances_are_pinned(small):
     L = small("pcp").cost
-    unit = nm.Equality(nm.Entries(24, (np.arange(24), np.arange(24))), 1.0)
-    hard = nm.Problem(L, (), (unit,))
+    unit = nm.Constraint(nm.Entries(24, (np.arange(24), np.arange(24))), equal=1.0)
+    hard = nm.Problem(L, (unit,))
     far = nm.Problem(L, nm.LossTerm(nm.SquaredDistances(24, ([0, 1], [2, 3])), "square", 1.0))
     basis = nm.eigenbasis(L, 8)
     sets = {

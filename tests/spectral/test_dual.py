@@ -71,7 +71,7 @@ def test_the_dual_has_the_gradient_it_says(loss, kind):
     if kind == "basis":
         problem = problem.with_basis(nm.eigenbasis(problem.cost, 6))
     if kind == "equality":
-        problem = replace(problem, equalities=(nm.Equality(nm.Entries(16, ([0], [0])), 0.3),))
+        problem = replace(problem, equalities=(nm.Constraint(nm.Entries(16, ([0], [0])), equal=0.3),))
     dual = Dual(problem)
     x = dual.project(dual.first() + 0.3 * rng.normal(size=dual.lower.size))
     point, h = dual.at(x), 1e-6

@@ -19,7 +19,7 @@ ROWS = (
     Row("(2)", "Learning from an indefinite kernel, near it.", (), (), "", "Not implemented: background, another problem."),
     Row("(3)", "Alignment of a kernel with labels.", (), (), "", "Not implemented: background, a ratio, which is no problem of this form; the linear loss is the alignment without its norm."),
     Row("(4)", "The log-determinant divergence from a known kernel.", (), (), "", "Not implemented: background. It asks for a kernel of full rank, which none of the problems here has."),
-    Row("(5)", "A semidefinite program with linear equations.", ("npkl_models.Problem", "npkl_models.Equality", 'solve("sdp")'),
+    Row("(5)", "A semidefinite program with linear equations.", ("npkl_models.Problem", "npkl_models.Constraint", 'solve("sdp")'),
         (f"{CHECKS}::test_the_dual_of_equation_5_has_the_other_sign_of_6",), "1e-6"),
     Row("(6)", "Its dual.", ('solve("sdp_dual")', "npkl_models.Problem.slack"), (f"{CHECKS}::test_the_dual_of_equation_5_has_the_other_sign_of_6",), "1e-6",
         "Wrong in print: for the maximum in (5) the sum of the multipliers' matrices less C must be positive semidefinite; the sign is turned."),

@@ -44,7 +44,7 @@ ROWS = (
     Row("(3.3)", "Distances of neighbours kept.", ("npkl_models.SquaredDistances", "npkl_models.mvu"), (*UNROLLED, "tests/model/test_functionals.py::test_distances_mean_what_they_say"), "optimum of the other form to 1e-6"),
     Row("(3.4)", "Positive semidefinite.", ("npkl_models.mvu",), UNROLLED, "by the factor"),
     Row("(3.5)", "Constraint propagation: the smoothest kernel.", ("npkl_models.hard_pcp",), HARD, "optimum of an exact solver to 2e-6"),
-    Row("(3.6)-(3.8)", "Ones on the diagonal and for must-links, zeros for cannot-links.", ("npkl_models.hard_pcp", "npkl_models.Equality"), HARD, "2e-6",
+    Row("(3.6)-(3.8)", "Ones on the diagonal and for must-links, zeros for cannot-links.", ("npkl_models.hard_pcp", "npkl_models.Constraint"), HARD, "2e-6",
         "By default must-links share a row, which is the same problem with a strictly feasible kernel; `reduce=False` is as printed."),
     Row("(3.9)", "Positive semidefinite.", ("npkl_models.hard_pcp",), HARD, "by the factor"),
     Row("(3.10)", "Smoothness of the feature map.", ("npkl_models.laplacian",), SMOOTH, "1e-10"),
