@@ -54,6 +54,7 @@ from .model.losses import (
     LOSSES,
     BoxLoss,
     Loss,
+    huber,
 )
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
@@ -153,6 +154,7 @@ __all__ = [
     "equivalent_penalty",
     "formulations",
     "hard_pcp",
+    "huber",
     "kernel_completion",
     "knn_affinity",
     "laplacian",

@@ -60,10 +60,10 @@ def target_of(problem: Statement, given: Given) -> Target:
     own = problem.objective_of_factor(given.V)
     there = own if problem.basis is None else problem.objective_of_factor(V)
     top = max(own, there) + rounding.objective(problem, V, there)
-    more = rounding.grown(V, float(np.linalg.norm(rounding.off_basis(problem, V))))
-    over = excess(problem, V, more=more)
-    exact = not problem.constraints and over == 0 and outside(problem, given.V) == 0
-    missed = constraints_missed(problem.constraints, V)
+    off = rounding.off_basis(problem, V)
+    over = excess(problem, V, more=rounding.grown(V, float(np.linalg.norm(off))))
+    missed = constraints_missed(problem.constraints, V, off=off)
+    exact = over == 0 and outside(problem, given.V) == 0 and all(miss.share == 0 for miss in missed)
     return Target(V, own, top, top if exact else float("inf"), missed, over, 0.0)
 
 

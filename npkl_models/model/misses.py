@@ -110,8 +110,10 @@ def worst(found: Iterable[Miss]) -> tuple[float, str]:
     return (top.share, top.name) if top is not None and top.share > 0 else (0.0, "")
 
 
-def constraints_missed(constraints: Iterable[Constraint], V: Array, K: Array | None = None) -> list[Miss]:
-    """What the kernel misses of the constraints."""
+def constraints_missed(
+    constraints: Iterable[Constraint], V: Array, K: Array | None = None, off: Array | None = None
+) -> list[Miss]:
+    """What the kernel misses of the constraints; rows of V may be wrong by ``off`` (n,)."""
     parts, out = tuple(constraints), []
     largest: dict[type[Functional], float] = {}
     for part in parts:
@@ -124,6 +126,8 @@ def constraints_missed(constraints: Iterable[Constraint], V: Array, K: Array | N
         )
         columns = V.shape[1] if K is None else 0
         doubt = gamma(EVALUATION + f.additions + columns) * size
+        if off is not None and off.any():
+            doubt = doubt + f.change_of_factor(V, off)
         residual = part.excess(value)
         doubt = np.where(part.excess(value - doubt) == part.excess(value + doubt), 0.0, doubt)
         least = largest[type(f)]

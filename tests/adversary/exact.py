@@ -98,7 +98,6 @@ def paid(problem, y) -> Fraction | None:
 
 def slack(problem, y) -> list[list[Fraction]]:
     """S(y), in the basis if there is one."""
-    n = problem.n
     S = [[Fraction(v) for v in row] for row in problem.cost.toarray().tolist()]
     for part, own in zip(problem.terms, y.terms, strict=True):
         t = part.functional.triplets()

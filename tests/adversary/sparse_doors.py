@@ -56,7 +56,7 @@ ZERO = sp.csr_array((N, N))
 def numbers(problem):
     """What a problem is, as one vector."""
     parts = [problem.cost.toarray().ravel(), problem.objective_of_factor(X), problem.violation(X)]
-    parts += [getattr(part, "target", getattr(part, "value", 0.0)) for part in problem.parts]
+    parts += [getattr(part, "target", getattr(part, "value", 0.0)) for part in problem.terms]
     if problem.basis is not None:
         parts.append((problem.basis.dense @ problem.basis.dense.T).ravel())
     return np.concatenate([np.ravel(part) for part in parts])

@@ -41,7 +41,7 @@ def test_a_rough_kernel_is_close_to_the_certified_optimum(loss):
     own = held(loss=loss)
     before = own.kernels(0.4 * top)
     for penalty, factors in ((0.4 * top, before), (0.15 * top, own.kernels(0.15 * top, before))):
-        for part, V in zip(own.parts, factors, strict=True):
+        for part, V in zip(own.terms, factors, strict=True):
             problem = nm.ordinal(part.known.rows, 40, loss=loss, penalty=part.share * penalty)
             best = problem.solve(tol=1e-4)
             assert best.is_optimal(1e-4)

@@ -93,7 +93,7 @@ def test_multipliers_that_are_off_give_a_bound_below_the_optimum(loss, size):
     rng = np.random.default_rng(0)
     for _ in range(5):
         y = best.certificate.multipliers
-        parts = [part + size * rng.standard_normal(part.size) * np.abs(part).max() for part in y.parts]
+        parts = [part + size * rng.standard_normal(part.size) * np.abs(part).max() for part in y.terms]
         found = nm.certify(problem, best.V, problem.split_multipliers(parts))
         assert found.rigour == "proved"
         assert found.bound <= best.certificate.upper

@@ -122,7 +122,7 @@ def test_points_outside_the_constraint_are_judged_as_they_are(small):
     V = 10 * np.ones((24, 2))
     found = nm.certify(problem, V)
     assert found.objective == pytest.approx(problem.objective_of_factor(V))
-    assert found.violation == pytest.approx(10 * 2**0.5 / problem.regularizer.b - 1)
+    assert found.violation == pytest.approx(200 / problem.constraints[0].value[0] - 1)
     assert not found.feasible
 
 

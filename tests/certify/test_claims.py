@@ -747,7 +747,7 @@ def test_searching_for_a_feasible_kernel_takes_no_minutes():
     G = rng.standard_normal((n, 3))
     hard = Eq(nm.SquaredDistances(n, (i, j)), np.sum((G[i] - G[j]) ** 2, axis=1))
     started = time.perf_counter()
-    nm.Problem(L, (T(E(n, ([0], [1])), "hinge", 1.0), *hard)).solve("burer_monteiro", time_limit=2)
+    nm.Problem(L, (T(E(n, ([0], [1])), "hinge", 1.0), hard)).solve("burer_monteiro", time_limit=2)
     assert time.perf_counter() - started < 25
 
 

@@ -22,7 +22,8 @@ def hinge(i, j, target, weight=1.0):
 
 def falls(cost, terms, D, reach=0.0, R=None, equal=()):
     """Whether that is a direction, where the exact one is within ``reach``."""
-    problem = nm.Problem(cost, terms, equal, *((R,) if R is not None else ()))
+    terms = terms if isinstance(terms, tuple) else (terms,)
+    problem = nm.Problem(cost, (*terms, *equal), nm.NoRegularizer() if R is None else R)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recession, "_exactly_still", lambda p, D, held: (D, reach))
         return recession._falls(problem, np.array(D, dtype=float).reshape(N, -1), 1e-9)
@@ -129,7 +130,7 @@ def test_what_is_held_is_what_equalities_and_endless_losses_ask_for(monkeypatch)
     problem = nm.Problem(-EYE, (square, both, equal))
     assert not recession._falls(problem, EYE[:, 2:3] * 1e-200, 1e-9)
     masks = [mask.tolist() for _, mask in seen[0]]
-    assert masks == [[True, True], [True, False], [False, False]]
+    assert masks == [[True, False], [False, False], [True, True]]
 
 
 def test_values_on_rows_that_a_basis_lacks_vanish():

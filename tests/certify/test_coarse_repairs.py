@@ -21,10 +21,7 @@ def coarse(monkeypatch):
 
 
 def zero(problem):
-    return nm.Multipliers(
-        tuple(np.zeros(part.functional.size) for part in problem.terms),
-        tuple(np.zeros(part.functional.size) for part in problem.constraints),
-    )
+    return problem.no_multipliers
 
 
 def near(value):
@@ -157,7 +154,7 @@ def test_the_strictly_feasible_point_is_the_last_resort(monkeypatch):
 @pytest.mark.parametrize("penalty", [0.5, None])
 def test_balancing_takes_the_shift_into_account(penalty):
     R = nm.TracePower(1, penalty=penalty) if penalty else None
-    given = (sp.csr_array(0.1 * COST), FREE, nm.Constraint(EVERY, equal=1.0))
+    given = (sp.csr_array(0.1 * COST), (FREE, nm.Constraint(EVERY, equal=1.0)))
     problem = nm.Problem(*given, R) if R else nm.Problem(*given)
     V = np.eye(N)[:, :2]
     level = 0.25 + (penalty or 0.0)
@@ -171,9 +168,8 @@ def test_balancing_takes_the_shift_into_account(penalty):
 
 def test_the_price_of_a_row_is_the_radius_squared():
     problem = nm.Problem(COST, FREE, nm.RowNormBound(1.5))
-    y = nm.Multipliers((np.zeros(2),), (), np.array([3.0, 0, 1, 2]))
+    y = nm.Multipliers((np.zeros(2),), (np.array([3.0, 0, 1, 2]),))
     assert repairs.diagonal_price(problem, y) == near(np.full(N, 2.25))
-    assert problem.regularizer.trace_bound(1) == near(2.25)
     centred = nm.Basis(np.linalg.qr(np.eye(N)[:, 1:] - 1 / N)[0])
     assert repairs.diagonal_price(nm.Problem(COST, FREE, nm.RowNormBound(1.5), basis=centred), y) is None
 

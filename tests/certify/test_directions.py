@@ -94,10 +94,11 @@ def test_directions_that_squares_allow_are_the_null_space_of_their_sum():
     apart = nm.SquaredDistances(3, ([0], [1]))
     corner = nm.LossTerm(nm.Entries(3, ([2], [2])), "hinge", 1.0)
     for parts in (
-        ((nm.LossTerm(apart, "square", 1.0), corner), ()),
-        ((corner,), nm.Constraint(apart, equal=1.0)),
+        (nm.LossTerm(apart, "square", 1.0), corner),
+        (corner, nm.Constraint(apart, equal=1.0)),
+        (corner, nm.Constraint(apart, upper=1.0)),
     ):
-        N = recession._kept_still(nm.Problem(np.eye(3), *parts))
+        N = recession._kept_still(nm.Problem(np.eye(3), parts))
         assert N.shape == (3, 2)
         np.testing.assert_allclose(N[0], N[1], atol=1e-12)
     assert recession._kept_still(nm.Problem(np.eye(3), corner)) is None

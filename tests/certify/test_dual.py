@@ -81,14 +81,6 @@ def test_zero_multipliers_take_the_place_of_no_better_bound():
     assert by_signs(problem_of(), guess, 1e-9, DEMAND).rigour == "proved"
 
 
-def test_zero_multipliers_come_with_rows_where_rows_are_bounded():
-    """Row multipliers of zero are given just where the regulariser has any."""
-    bounded = problem_of(nm.RowNormBound(2.0))
-    assert by_signs(problem_of(), unknown(-1.0), 1e-9, DEMAND).y.rows is None
-    rows = by_signs(bounded, unknown(-1.0), 1e-9, DEMAND).y.rows
-    np.testing.assert_array_equal(rows, np.zeros(4))
-
-
 def test_kappa_is_the_least_squares_multiplier_of_a_bounded_trace():
     """S w = -3 w gives kappa = 3; a PSD slack, a power or a penalty give none."""
     S, W = np.diag([-3.0, 1.0]), np.array([[3.0], [0.0]])

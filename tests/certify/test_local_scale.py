@@ -23,7 +23,7 @@ def ring(loss, bad):
     term = nm.LossTerm(nm.Entries(N, (np.minimum(i, j), np.maximum(i, j))), loss, np.ones(N), 10.0)
     y = np.full(N, -0.02)
     y[np.arange(bad) * (N // max(bad, 1))] = -0.6
-    return nm.Problem(L, (term,)), nm.Multipliers((y,), (), None)
+    return nm.Problem(L, (term,)), nm.Multipliers((y,))
 
 
 def demand(quick=False):

@@ -9,7 +9,6 @@ import npkl_models as nm
 from npkl_models.certify import fallbacks, rays
 from npkl_models.certify.bounds import Demand
 from npkl_models.feasibility import restoration
-from npkl_models.feasibility.newton import SLACK
 
 N, ALL = 4, np.arange(4)
 COST = np.diag([1.0, 2.0, 3.0, 4.0])
@@ -126,7 +125,7 @@ def test_distances_are_searched_among_centred_kernels():
     assert (search.n, search.order) == (3, 2)
     held = rays._without_losses(nm.Problem(COST, (SQUARE, part), nm.RowNormBound(1.0)))
     assert held.basis is None
-    assert held.regularizer.row_multipliers
+    assert [part.name for part in held.constraints] == ["constraint", "row norms"]
 
 
 def test_rays_are_misfits_over_the_squares_of_their_scales():
@@ -137,9 +136,8 @@ def test_rays_are_misfits_over_the_squares_of_their_scales():
     K = X @ X.T
     assert y.constraints[0][0] == pytest.approx((K[0, 1] - 9) / 81)
     assert y.constraints[1][0] == pytest.approx((K[1, 2] + 4) / 16)
-    np.testing.assert_allclose(y.rows, np.maximum(K.diagonal() - 2.25, 0) / 2.25**2)
-    assert y.rows.any()
-    assert rays._dual_rays(replace(problem, regularizer=nm.NoRegularizer()), None)[0].rows is None
+    np.testing.assert_allclose(y.constraints[2], np.maximum(K.diagonal() - 2.25, 0) / 2.25**2)
+    assert y.constraints[2].any()
 
 
 def test_the_search_begins_at_the_point_too_where_it_fits():
@@ -156,17 +154,3 @@ def test_rows_that_vanish_are_given_the_length_that_is_asked_for():
     V = np.array([[2.0], [1.0], [0.0], [0.5]])
     found = restoration.restored(nm.Problem(COST, (SQUARE, UNIT)), V)
     np.testing.assert_allclose(np.abs(found), 1.0)
-
-
-def test_in_a_basis_all_rows_shrink_alike_and_no_further_than_to_the_bound():
-    """The longest row ends next to its bound and inside."""
-    basis = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 3)))[0])
-    problem = nm.Problem(COST, SQUARE, nm.RowNormBound(0.5), basis=basis)
-    V = problem.lift(np.random.default_rng(1).normal(size=(3, 2)))
-    found = restoration.restored(problem, V)
-    longest = np.sqrt(np.max(np.sum(found**2, axis=1)))
-    assert problem.violation(found) == 0.0
-    assert 0.5 * (1 - 10 * SLACK) <= longest <= 0.5
-    np.testing.assert_allclose(found, V * (found[0, 0] / V[0, 0]))
-    inside = 0.4 * found
-    np.testing.assert_allclose(restoration.restored(problem, inside), inside)

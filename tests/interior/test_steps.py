@@ -196,10 +196,10 @@ def test_a_factor_has_the_rank_with_the_smallest_merit():
     assert problem.objective_of_factor(found) <= min(every) * (1 + 1e-9)
     assert not interior.factor_of(problem, np.zeros((N, N)), y).any()
     fixed = nm.Problem(COST, (HINGE, UNIT))
-    nu = nm.Multipliers((np.zeros(2),), (np.arange(1.0, N + 1),), None)
+    nu = nm.Multipliers((np.zeros(2),), (np.arange(1.0, N + 1),))
     merit = fixed.objective_of_factor(V) + 2 * np.arange(1.0, N + 1) @ np.abs(np.sum(V**2, axis=1) - 1)
     assert interior._merit(fixed, V, nu) == pytest.approx(merit)
-    kept = interior.factor_of(fixed, K, nm.Multipliers((np.zeros(2),), (np.full(N, 1e6),), None))
+    kept = interior.factor_of(fixed, K, nm.Multipliers((np.zeros(2),), (np.full(N, 1e6),)))
     np.testing.assert_allclose(kept @ kept.T, K, atol=1e-9)
 
 

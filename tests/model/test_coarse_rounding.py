@@ -26,8 +26,7 @@ def coarse(monkeypatch):
 
 
 def problem_of(R=None, basis=None, terms=(PAIRS, APART), cost=COST):
-    more = (R,) if R is not None else ()
-    return nm.Problem(cost, terms, EQUAL, *more, basis=basis)
+    return nm.Problem(cost, (*terms, EQUAL), nm.NoRegularizer() if R is None else R, basis=basis)
 
 
 def skewed():
@@ -48,12 +47,16 @@ def rows_of(problem, y):
 def made_of(problem, y, nu):
     """|C| + sum |y_e| |M_e|."""
     S = np.abs(problem.cost.toarray())
-    for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
+    for part, own in zip(problem.terms, (*y.losses, *nu), strict=True):
         t = part.functional.triplets()
         half = np.abs(t.coefficient * np.asarray(own)[t.owner]) / 2
         np.add.at(S, (t.row, t.column), half)
         np.add.at(S, (t.column, t.row), half)
     return S
+
+
+def multipliers(rows):
+    return nm.Multipliers(Y[0], Y[1] if rows is None else (*Y[1], np.abs(rows)))
 
 
 def near(value):
@@ -63,15 +66,16 @@ def near(value):
 @pytest.mark.parametrize("rows", [None, np.array([1.0, 0, 2, 0.5])])
 def test_what_is_paid_has_a_margin_of_the_sizes_and_one_of_underflow(rows):
     problem = problem_of(nm.RowNormBound(1.5) if rows is not None else None)
-    y = nm.Multipliers(*Y, rows)
+    y = multipliers(rows)
     size = 0.0
-    for term, own in zip(problem.terms, y.terms, strict=True):
+    for term, own in zip(problem.losses, y.losses, strict=True):
         for v, t, w in zip(own, term.target, term.weight, strict=True):
             one = [np.array([x]) for x in (v, t, w)]
             size += abs(term.loss.conjugate(*one)[0]) + 2 * abs(v * t)
     size += 3 + 2 + 1 + (0 if rows is None else 2.25 * 3.5)
-    assert rounding.paid(problem, y) == near(problem.conjugate_sum(y) + 64 * U * size + 7 * LEAST)
-    outside = nm.Multipliers((np.array([1.0, 1.0]), Y[0][1]), Y[1], rows)
+    count = sum(part.size for part in y.terms)
+    assert rounding.paid(problem, y) == near(problem.conjugate_sum(y) + 64 * U * size + count * LEAST)
+    outside = nm.Multipliers((np.array([1.0, 1.0]), Y[0][1]), y.constraints)
     assert rounding.paid(problem, outside) == np.inf
 
 
@@ -80,11 +84,9 @@ def test_what_is_paid_has_a_margin_of_the_sizes_and_one_of_underflow(rows):
 def test_the_error_of_a_slack_is_that_of_its_longest_and_largest_row(rows, inside):
     basis = skewed() if inside else None
     problem = problem_of(nm.RowNormBound(1.5) if rows is not None else None, basis)
-    y = nm.Multipliers(*Y, rows)
+    y = multipliers(rows)
     size, count = rows_of(problem, y)
     size, count = size + np.abs(COST).sum(axis=1), count + np.array([2, 3, 2, 1])
-    if rows is not None:
-        size, count = size + np.abs(rows), count + 1
     error = max((count + 2) * U * size) * 1.001 + LEAST
     S, found = rounding.slack(problem, y)
     whole = problem.slack(y).toarray()
@@ -112,11 +114,11 @@ def test_an_empty_slack_has_the_error_of_underflow_alone():
 def test_the_size_of_multipliers_is_that_of_their_largest_row(rows, inside):
     basis = skewed() if inside else None
     problem = problem_of(nm.RowNormBound(1.5) if rows is not None else None, basis)
-    y = nm.Multipliers(*Y, rows)
-    size = rows_of(problem, y)[0] + (0 if rows is None else np.abs(rows))
+    y = multipliers(rows)
+    size = rows_of(problem, y)[0]
     spread = basis.magnitude * 1.25 if inside else 1.0
     assert rounding.multiplier_sizes(problem, y) == near(max(size) * spread * (1 + 68 * U))
-    tiny = nm.Multipliers(tuple(1e-3 * part for part in Y[0]), (1e-3 * Y[1][0],), None)
+    tiny = nm.Multipliers(tuple(1e-3 * part for part in Y[0]), (1e-3 * Y[1][0],))
     assert rounding.multiplier_sizes(problem_of(), tiny) == near(
         max(rows_of(problem, tiny)[0]) * (1 + 68 * U)
     )
@@ -130,7 +132,7 @@ def test_the_error_of_an_objective_is_that_of_its_parts(R, total):
     lengths = np.linalg.norm(V, axis=1)
     steps = 2 + 8 + 3 + (N if total else 0)
     wanted = (steps + 64) * U * (lengths @ np.abs(COST) @ lengths)
-    for term in problem.terms:
+    for term in problem.losses:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
         ends = term.loss.subdifferential(z, term.target, term.weight, steps * U * size)
         slope = [max(abs(a), abs(b)) for a, b in zip(*ends, strict=True)]

@@ -52,8 +52,8 @@ def test_interior_takes_it_and_quadratic_programs_do_not():
     data = nm.datasets.load("iris")
     pairs = nm.Pairs.from_labels(data.y, 30, 30, random_state=0)
     problem = nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss="logistic")
-    assert boxed_conjugates(problem) is None
-    assert "logistic" in quadratic_conjugates(problem)
+    assert boxed_conjugates(problem.losses) is None
+    assert "logistic" in quadratic_conjugates(problem.losses)
     found = problem.solve("interior")
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.rigour == "proved"

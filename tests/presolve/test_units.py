@@ -15,7 +15,7 @@ BINARY = [(2.0**-497, 4.0**249)]
 def in_units(problem, t, s):
     """The same problem with costs times t and kernels times s, by the formulas."""
     terms = []
-    for term in problem.terms:
+    for term in problem.losses:
         target, weight = term.target, term.weight * t
         if term.loss.name == "square":
             target, weight = target * s, weight / s
@@ -25,20 +25,16 @@ def in_units(problem, t, s):
             assert s == 1 or term.loss.name == "linear"
         terms.append(nm.LossTerm(term.functional, term.loss, target, weight, term.name))
     R = problem.regularizer
-    if isinstance(R, nm.RowNormBound):
-        R = nm.RowNormBound(R.b * np.sqrt(s))
-    elif isinstance(R, nm.TracePower) and R.bound is not None:
+    if isinstance(R, nm.TracePower) and R.bound is not None:
         R = nm.TracePower(R.p, bound=R.bound * s**R.p)
     elif isinstance(R, nm.TracePower):
         R = nm.TracePower(R.p, penalty=R.penalty * t / s ** (R.p - 1))
-    hard = [
-        nm.Constraint(part.functional, equal=part.value * s, name=part.name) for part in problem.constraints
-    ]
+    hard = [part.moved(part.value * s) for part in problem.constraints]
     return nm.Problem(problem.cost * t, (*terms, *hard), R, problem.basis, problem.name)
 
 
 def free_of_units(problem):
-    return not any(term.loss.name in ("hinge", "squared_hinge") for term in problem.terms)
+    return not any(term.loss.name in ("hinge", "squared_hinge") for term in problem.losses)
 
 
 def problems():
