@@ -17,7 +17,7 @@ def problem_and_point(loss, gamma=10.0):
 
 
 def lowered(problem, y, share):
-    return problem.split_multipliers([own * (1 - share) for own in y.terms], None)
+    return problem.split_multipliers([own * (1 - share) for own in y.terms])
 
 
 @pytest.mark.parametrize("loss", ["square", "squared_hinge"])
@@ -33,7 +33,7 @@ def test_the_slack_becomes_orthogonal_and_the_bound_higher(loss):
 def test_it_leaves_alone_what_it_must():
     problem, best = problem_and_point("hinge", gamma=1.0)
     y = lowered(problem, best.multipliers, 1e-3)
-    edge = problem.split_multipliers([np.where(own < 0, -1.0, own) for own in y.terms], None)
+    edge = problem.split_multipliers([np.where(own < 0, -1.0, own) for own in y.terms])
     assert stretched(problem, edge, best.V, problem.slack(y), 0.0) is None  # beyond the domain
     assert stretched(problem, y, best.V, problem.slack(y), np.inf) is None  # too little to gain
     assert stretched(problem, y, best.V, problem.slack(problem.no_multipliers), 0.0) is None  # too far away
