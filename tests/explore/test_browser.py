@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from explore.pages import NARROW_FIRST, answered, fits
@@ -60,26 +59,6 @@ def test_click_path(opened, width, tmp_path):
     fits(page)
 
 
-def test_the_keyboard_alone_will_do(opened):
-    page = opened(1440)
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.focus("#gamma")
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.fill("#n", "40")
-    page.keyboard.press("Enter")
-    page.locator("#title", has_text="40 points").wait_for()
-    answered(page)
-    assert page.inner_text("#verdict_status") == "OPTIMAL"
-    page.focus("#tab_one")
-    page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.id") == "tab_path"
-    assert page.get_attribute("#tab_path", "aria-selected") == "true"
-    assert page.locator("#path").is_visible()
-    page.keyboard.press("End")
-    assert page.locator("#program").is_visible()
-
-
 def test_every_control_has_a_name(opened):
     page = opened(1440)
     nameless = page.evaluate(
@@ -121,21 +100,3 @@ def test_escape_stops_a_run(opened):
     page.keyboard.press("Escape")
     page.locator("#status", has_text=re.compile("STOPPED|was stopped")).wait_for()
     page.locator("#run:enabled").wait_for()
-
-
-@pytest.mark.slow
-def test_a_file_of_ones_own(opened, tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [f"{x + 5 * c:.3f},{y:.3f},{'ab'[c]}" for c in (0, 1) for x, y in rng.normal(size=(20, 2))]
-    file = tmp_path / "mine.csv"
-    file.write_text("x,y,label\n" + "\n".join(rows) + "\n")
-    page = opened(360)
-    page.select_option("#data", "(a file of my own)")
-    page.set_input_files("#data_upload", file)
-    page.locator("#data_about", has_text="40 points, 2 features, 2 classes").wait_for()
-    page.locator("#title", has_text="mine, 40 points (uploaded)").wait_for()
-    assert page.input_value("#n") == ""
-    page.click("#run")
-    answered(page)
-    page.click("#tab_program")
-    assert "tables.read_points('mine.csv')" in page.inner_text("#code")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from house.house_map import DOCUMENTS, ROOT, with_map
+from house.house_map import DOCUMENT, ROOT, with_map
 
 PACKAGE, PAGES = ROOT / "npkl_models", ROOT / "docs" / "formulations"
 WIDTH = 100  # of a list in an example
@@ -209,10 +209,7 @@ def written() -> dict[Path, str]:
     }
     out = {path: _formatted(text, path) for path, text in made.items()}
     out[ROOT / "docs" / "api.md"] = api((ROOT / "docs" / "api.md").read_text())
-    return out | {
-        ROOT / document: with_map((ROOT / document).read_text(), files)
-        for document, files in DOCUMENTS.items()
-    }
+    return out | {ROOT / DOCUMENT: with_map((ROOT / DOCUMENT).read_text())}
 
 
 def _formatted(text: str, path: Path) -> str:

@@ -1,7 +1,4 @@
-"""The map of the house from the rooms' own docstrings; ``python tests/house/derived.py`` writes it into the documents.
-
-docs/lab/design.md gets every room with its files, CONTRIBUTING.md the rooms alone.
-"""
+"""The map of the house from the rooms' own docstrings; ``python tests/house/derived.py`` writes it into CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ FLOORS = {
 """Imports may only point to a lower floor, or stay in the same room."""
 
 BEGIN, END = "<!-- the map: python tests/house/derived.py -->", "<!-- its end -->"
-DOCUMENTS = {"docs/lab/design.md": True, "CONTRIBUTING.md": False}  # whether with files
+DOCUMENT = "CONTRIBUTING.md"
 
 
 def summary(path: Path) -> str:
@@ -29,23 +26,20 @@ def summary(path: Path) -> str:
     return " ".join(words.split("\n\n")[0].split()).rstrip(".")
 
 
-def house(files: bool) -> str:
+def house() -> str:
     """A line for each room and each file at the top, the lowest floor first."""
     lines = ["| room | what is in it |", "|---|---|"]
     for name in sorted(FLOORS, key=lambda name: FLOORS[name]):
         room = PACKAGE / name
         if room.is_dir():
             lines.append(f"| **`{name}/`** | **{summary(room / '__init__.py')}** |")
-            for path in sorted(room.rglob("*.py")) if files else ():
-                if path.name != "__init__.py":
-                    lines.append(f"| `{path.relative_to(PACKAGE)}` | {summary(path)} |")
         elif not name.startswith("_"):
             lines.append(f"| **`{name}.py`** | **{summary(room.with_suffix('.py'))}** |")
     return "\n".join(line.replace("``", "`") for line in lines)
 
 
-def with_map(text: str, files: bool) -> str:
+def with_map(text: str) -> str:
     """A document with the map as it is now."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{house(files)}\n\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{house()}\n\n{END}{tail}"

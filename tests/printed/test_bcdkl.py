@@ -2,18 +2,11 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.linalg.compile import available
-from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.bcdkl import BCDKLOptions, BCDKLPlan
-from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled, level_sets
+from npkl_models.printed.rows import FreeRows
 
 NAME = "printed_bcdkl"
 ELIMINATED = "printed_bcd_npkl"
@@ -39,62 +32,6 @@ def best():
 
 
 # ------------------------------------------------------------------------------------------ the order
-
-
-@given(n=st.integers(1, 40), density=st.floats(0, 1), seed=st.integers(0, 999))
-@settings(max_examples=40)
-def test_level_sets_are_independent_and_keep_the_order(n, density, seed):
-    rng = np.random.default_rng(seed)
-    A = np.triu(rng.random((n, n)) < density, 1)
-    A = A | A.T
-    order = rng.permutation(n)[: max(1, n - n // 4)]
-    sets = level_sets(sp.csr_array(A.astype(float)), order)
-    assert sorted(np.concatenate(sets).tolist()) == sorted(order.tolist())
-    level = np.full(n, -1)
-    for k, points in enumerate(sets):
-        assert not A[np.ix_(points, points)].any()
-        level[points] = k
-    place = {point: k for k, point in enumerate(order.tolist())}
-    for a in place:
-        for b in place:
-            if A[a, b] and place[a] < place[b]:
-                assert level[a] < level[b]
-
-
-def sweeper(P, alone=False):
-    pairs = structure(P)
-    return ShuffledSweeper(P, pairs, EdgeModel(pairs), 0, alone)
-
-
-@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
-@pytest.mark.parametrize("alone", [False, True])
-def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, alone, monkeypatch):
-    monkeypatch.setattr(sweeps.Loop, "worth", lambda *asked: available())
-    fast = sweeper(problem(loss), alone)
-    monkeypatch.setattr(sweeps.Loop, "worth", lambda *asked: False)
-    slow = sweeper(problem(loss), alone)
-    assert (fast.compiled, slow.compiled) == (available(), False)
-    V = np.random.default_rng(0).normal(size=(60, 5))
-    W, orders = V.copy(), []
-    for _ in range(4):
-        fast.run(V)
-        slow.run(W)
-        np.testing.assert_allclose(V, W, rtol=1e-7, atol=1e-9)
-        orders.append(fast.order.copy())
-    assert not np.array_equal(orders[0], orders[1])
-
-
-@pytest.mark.parametrize(("kernel", "alone"), [("compiled", False), ("compiled", True), ("numpy", True)])
-def test_labelled_rows_come_first_or_alone(kernel, alone, monkeypatch):
-    if kernel == "numpy":
-        monkeypatch.setattr(sweeps, "available", lambda: False)
-    P = problem()
-    of = labelled(structure(P))
-    assert 5 < of.sum() < 55
-    rows = sweeper(P, alone)
-    rows.run(np.ones((60, 3)))
-    assert of[rows.order][: of.sum()].all()
-    assert sorted(rows.order.tolist()) == (np.flatnonzero(of).tolist() if alone else list(range(60)))
 
 
 # -------------------------------------------------------------------------------------- free rows
@@ -141,25 +78,6 @@ def test_the_printed_hinge_descends_and_is_not_called_optimal(best):
     assert found.objective > best("hinge").objective * (1 + 1e-4)
     assert found.status is not nm.Status.OPTIMAL
     assert found.certificate.bound <= best("hinge").objective * (1 + 1e-9)
-
-
-def test_a_block_takes_fewer_sweeps_than_a_step(best):
-    taken = {how: problem("square").solve(NAME, unlabelled=how, epsilon=1e-7).iterations
-             for how in ("step", "block")}  # fmt: skip
-    assert taken["block"] <= taken["step"]
-
-
-def test_a_large_epsilon_is_not_called_optimal(best):
-    found = problem("square").solve(NAME, epsilon=0.3)
-    assert found.iterations < 20
-    assert found.status is nm.Status.LOCALLY_SOLVED
-    assert found.objective > best("square").objective * (1 + 1e-5)
-
-
-def test_without_the_compiler_the_answer_is_the_same(best, monkeypatch):
-    monkeypatch.setattr(sweeps, "available", lambda: False)
-    found = problem("squared_hinge").solve(NAME)
-    assert found.objective == pytest.approx(best("squared_hinge").objective, rel=1e-4)
 
 
 def test_the_printed_row_program_stalls_and_says_so(small, exact):
@@ -232,10 +150,3 @@ def test_a_singular_block_says_so():
 def test_what_does_not_fit_is_refused(name, options, message):
     with pytest.raises(nm.UnsupportedError, match=message):
         problem("linear", row_norm=1.0).solve(name, **options)
-
-
-def test_plans_say_what_they_are():
-    P = problem("hinge")
-    count = int((~labelled(structure(P))).sum())
-    assert BCDKLPlan(P, BCDKLOptions()).describe().endswith(f"{count} points without pairs, by rows")
-    assert P.compile(ELIMINATED).describe().startswith(f"{count} points eliminated; V is {60 - count} x 7")

@@ -12,7 +12,11 @@ PAGES = pages()
 HOW_TO = sorted((ROOT / "docs" / "how_to").glob("*.md"))
 TASKS = [page for page in HOW_TO if page.stem != "index"]
 LISTS = ("index", "glossary", "explore")
-ASKED = [page for page in PAGES if "docs" in page.parts and page.stem not in LISTS]
+ASKED = [
+    page
+    for page in PAGES
+    if "docs" in page.parts and page.stem not in LISTS and page.parent.name != "decisions"
+]
 FIRST = 45  # lines that a reader sees first
 CODE = 30  # lines until a how-to has made its result
 SPELLING = "numer,coo,fro,nd,ot,te,hist,equil"  # Numer. Math.; names of formats, norms and variables
