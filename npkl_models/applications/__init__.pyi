@@ -9,7 +9,6 @@ from . import (
     embedding,
     estimators,
     held_out,
-    labelling,
     left_out,
     metric,
     pair_noise,
@@ -19,7 +18,6 @@ from . import (
     sensitivity,
     signed,
     structure,
-    suggest,
     unfolding,
     volume,
 )
@@ -33,7 +31,6 @@ __all__ = [
     "embedding",
     "estimators",
     "held_out",
-    "labelling",
     "left_out",
     "metric",
     "pair_noise",
@@ -43,7 +40,6 @@ __all__ = [
     "sensitivity",
     "signed",
     "structure",
-    "suggest",
     "unfolding",
     "volume",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.applications.suggest import cosines, open_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import Seed, generator
@@ -71,13 +70,20 @@ def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Pairs, Pairs]:
     train = _some(pairs, ~out)
     ends = np.stack([pairs.i, pairs.j], axis=1)
     held = out.copy()
-    held[out] = open_pairs(ends[out], train.groups()[1], train.cannot_link)
+    held[out] = _open(ends[out], train)
     if not all((held & (pairs.sign == sign)).any() for sign in (1.0, -1.0)):
         raise ProblemError(
             f"pairs must not all follow from each other, but all must-links or all cannot-links of fold "
             f"{fold} follow from the other folds; use fewer folds or give other pairs"
         )
     return train, _some(pairs, held)
+
+
+def _open(ends: Index, known: Pairs) -> Mask:
+    """Which pairs (m, 2) do not follow from the known pairs."""
+    count, group = known.groups()
+    codes = [np.sort(group[part], axis=1) @ np.array([count, 1]) for part in (ends, known.cannot_link)]
+    return (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])
 
 
 def _some(pairs: Pairs, kept: Mask) -> Pairs:
@@ -117,8 +123,8 @@ def ranked_rightly(V: Array, pairs: Pairs) -> float:
 
     if not (len(pairs.must_link) and len(pairs.cannot_link)):
         raise ProblemError(f"pairs to rank must include must-links and cannot-links, got {pairs}")
-    ends = np.stack([pairs.i, pairs.j], axis=1)
-    return float(roc_auc_score(pairs.sign > 0, cosines(V, ends)))
+    rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
+    return float(roc_auc_score(pairs.sign > 0, np.einsum("er,er->e", rows[pairs.i], rows[pairs.j])))
 
 
 def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | None = None) -> Array:

@@ -14,12 +14,9 @@ from npkl_models.applications.annotators import annotated_pairs
 from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.calibration import recalibrated
-from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.partitions import Witnesses, scaled_edges
 from npkl_models.applications.propagated import propagated_graph
-from npkl_models.applications.questions import suggest_questions
-from npkl_models.applications.suggest import suggest_pairs
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)
@@ -189,12 +186,8 @@ PAIRS = nm.Pairs.from_labels(Y, 10, 10, random_state=0)
         (lambda: pair_noise(L * np.nan, PAIRS, [Y], 2), "graph must be finite and of shape"),
         (lambda: pair_noise(L, PAIRS, [Y], 2.0), "n_clusters must be an integer"),
         (lambda: audit_pairs(nm.pcp(L, PAIRS), 2), r"solution must be a Solution such as problem.solve\(\)"),
-        (lambda: suggest_pairs(nm.pcp(L, PAIRS), 2), "solution must be a Solution"),
-        (lambda: suggest_questions(None, 2), "noise must be a PairNoise"),
         (lambda: nm.NPKLClustering("3").fit(X), "n_clusters must be an integer >= 1, got '3'"),
         (lambda: nm.NPKLClustering(None).fit(X), "n_clusters must be an integer >= 1, got None"),
-        (lambda: Labelling(L, 3.7), "an integer >= 2, got 3.7"),
-        (lambda: Labelling(L, PAIRS).run(print, rounds=1.5), "rounds must be an integer"),
     ],
 )
 def test_mistakes_are_named(call, words):

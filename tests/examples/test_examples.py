@@ -80,8 +80,6 @@ BENCHMARKS = {
     "peers.py": ["iris", "--forms", "hard_pcp", "--cap", "20"],
     "estimators.py": ["iris", "--draws", "1"],
     "audit.py": ["iris", "--draws", "1"],
-    "suggest.py": ["iris", "--draws", "1", "--rounds", "2"],
-    "labelling.py": ["iris", "--begin", "20", "--rounds", "1"],
     "table.py": ["400", "60"],
     "new_points.py": ["3000", "--training", "300"],
     "held_out.py": ["iris", "--draws", "1"],

@@ -46,7 +46,7 @@ HEAVY = {
     "uvicorn": ("explore/",),
 }  # fmt: skip
 ESTIMATORS = ("applications/estimators/", "applications/metric/", "applications/unfolder.py")
-TABLES = tuple(f"cli/{name}.py" for name in ("crosscheck", "label", "lists", "output"))
+TABLES = tuple(f"cli/{name}.py" for name in ("crosscheck", "lists", "output"))
 ABOUT = {"sklearn": ESTIMATORS, "rich": TABLES, "threadpoolctl": ("linalg/threads.py",)}
 """Where a heavy package may be imported at the top: what is there is about nothing else. Elsewhere it is
 imported inside the functions that use it."""
