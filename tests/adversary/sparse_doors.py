@@ -17,7 +17,6 @@ import npkl_models as nm
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.applications.constrained import constrained_kmeans
-from npkl_models.applications.cost_gradient import CostGradient
 from npkl_models.applications.embedding import (
     coordinates,
     kernel_pca,
@@ -30,6 +29,7 @@ from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.applications.ranking import similar_points, voted_groups
 from npkl_models.applications.scores import separation
+from npkl_models.applications.sensitivity import CostGradient
 from npkl_models.applications.signed import signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
@@ -129,8 +129,8 @@ DOORS = {
     "local_weights": (SPD, lambda A: local_weights(A, SPD, 2).toarray()),
     "landmarks of local_weights": (SPD, lambda A: local_weights(SPD, A, 2).toarray()),
     "landmark_pairs": (X, lambda A: landmark_pairs(A, 2, 0).cannot_link),
-    "along a cost gradient": (RING, lambda A: CostGradient(V, V).along(A)),
-    "a gradient in affinities": (RING, lambda A: CostGradient(V, V).affinities(A).toarray()),
+    "along a cost gradient": (RING, lambda A: CostGradient(V).along(A)),
+    "a gradient in affinities": (RING, lambda A: CostGradient(V).affinities(A).toarray()),
     "neighborhood_preservation": (X, lambda A: neighborhood_preservation(A, X, 2)),
     "trustworthiness": (X, lambda A: trustworthiness(A, X, 2)),
     "kernel_pca": (X, lambda A: kernel_pca(A, 2, kernel="linear")),
