@@ -8,7 +8,7 @@ from typing import Any
 
 from npkl_models.cli.parser.shared import add_fields, parser_of, reader
 from npkl_models.recipe.fields import ESTIMATOR, FIELDS, SOLVER
-from npkl_models.recipe.names import DATASETS, ESTIMATED, SCALINGS
+from npkl_models.recipe.names import DATASETS, ESTIMATED
 
 CLUSTER_EXAMPLES = """examples:
   npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv
@@ -18,6 +18,7 @@ CLUSTER_EXAMPLES = """examples:
 EMBED_EXAMPLES = """examples:
   npkl embed --triplets answers.csv --out map.csv
   npkl embed --triplets answers.csv --components 3 --loss hinge --refine none"""
+SCALINGS = ("minmax", "raw", "standard")
 ORDERED = ("logistic", "squared_hinge", "hinge")
 REFINEMENTS = ("auto", "none", "t_ste", "ckl", "ste", "gnmds")
 
