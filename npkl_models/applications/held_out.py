@@ -96,13 +96,6 @@ def share_met(labels: ArrayLike, pairs: Pairs) -> float:
 
     If the pairs are of one kind only, the result is the share of that kind. Two random clusters, and one
     cluster of all points, score one half on average.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.held_out import share_met
-    >>> share_met([0, 0, 1, 1], nm.Pairs(4, [(0, 1), (1, 2)], [(0, 3)]))
-    0.75
     """
     of: Index = np.asarray(labels)
     met = (of[pairs.i] == of[pairs.j]) == (pairs.sign > 0)
@@ -145,15 +138,6 @@ def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | Non
     -------
     ndarray of shape (folds,)
         One score for each fold.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.held_out import cross_val_pairs
-    >>> iris = nm.datasets.load("iris")
-    >>> pairs = nm.Pairs.from_labels(iris.y, 60, 60, random_state=0)
-    >>> bool(cross_val_pairs(nm.NPKLKernel(), iris.X, pairs).mean() > 0.9)
-    True
     """
     from sklearn.base import clone
 

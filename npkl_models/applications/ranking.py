@@ -70,12 +70,6 @@ def similar_points(
     Notes
     -----
     Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3, propose this ranking for users of a photo platform.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.ranking import similar_points
-    >>> similar_points([[1.0], [0.9], [-1.0], [0.5]], 0, count=2).best
-    array([1, 3])
     """
     values = _row(given, point)
     out = np.zeros(values.size, dtype=bool)
@@ -116,13 +110,6 @@ def voted_groups(
     Notes
     -----
     Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.ranking import voted_groups
-    >>> V, member = [[1.0], [0.9], [-1.0], [0.5]], [[0, 0], [1, 0], [0, 1], [1, 1]]
-    >>> voted_groups(V, member, 0, n_neighbors=2)
-    Ranking(best=array([0, 1]), score=array([2., 1.]))
     """
     whole_number(n_neighbors, "n_neighbors", 1)
     near, n = similar_points(given, point, n_neighbors), len(_row(given, point))

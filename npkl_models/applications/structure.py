@@ -54,14 +54,6 @@ class StructureRun:
         Number of rounds.
     settled : bool
         Whether the relative gap between ``objective`` and ``bound`` is at most the tolerance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.structure import structure_preserving
-    >>> run = structure_preserving(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> run.relative_gap <= 1e-4
-    True
     """
 
     solution: Solution
@@ -107,16 +99,6 @@ def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
         One triplet for each point that has both neighbours and other points.
     values : ndarray of shape (m,)
         The difference D_ik - D_ij of the squared distances of each triplet.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from npkl_models.applications.structure import most_violated
-    >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> triplets, values = most_violated(np.array([[0.0], [2.0], [1.0]]), path)
-    >>> triplets.tolist(), values.tolist()
-    ([[0, 1, 2], [2, 1, 0]], [3.0, 0.0])
     """
     from sklearn.metrics import euclidean_distances
 

@@ -1,11 +1,4 @@
-"""scikit-learn transformers: unfolded coordinates of points, and of new points by their neighbours.
-
-Examples
---------
->>> from npkl_models.applications.unfolding import MVU
->>> MVU(n_neighbors=4)
-MVU(n_neighbors=4)
-"""
+"""scikit-learn transformers: unfolded coordinates of points, and of new points by their neighbours."""
 
 from __future__ import annotations
 

@@ -45,12 +45,6 @@ class VolumeRun:
         Share of the first d eigenvalues in the trace of each step's centred kernel.
     settled : bool
         Whether the last step gained less than the tolerance. False if the number of steps was the limit.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.volume import minimum_volume
-    >>> minimum_volume([[0.0], [1.0], [2.0], [3.5]], 1, n_neighbors=1).coordinates.shape
-    (4, 1)
     """
 
     solution: Solution

@@ -19,18 +19,15 @@ from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.applications.constrained import constrained_kmeans
 from npkl_models.applications.embedding import (
     coordinates,
-    kernel_pca,
     neighborhood_preservation,
-    trustworthiness,
 )
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
-from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.applications.ranking import similar_points, voted_groups
 from npkl_models.applications.scores import separation
 from npkl_models.applications.sensitivity import CostGradient
-from npkl_models.applications.signed import signed_spectral
+from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.show import plots
@@ -132,8 +129,6 @@ DOORS = {
     "along a cost gradient": (RING, lambda A: CostGradient(V).along(A)),
     "a gradient in affinities": (RING, lambda A: CostGradient(V).affinities(A).toarray()),
     "neighborhood_preservation": (X, lambda A: neighborhood_preservation(A, X, 2)),
-    "trustworthiness": (X, lambda A: trustworthiness(A, X, 2)),
-    "kernel_pca": (X, lambda A: kernel_pca(A, 2, kernel="linear")),
     "NPKLClustering.fit": (X, lambda A: nm.NPKLClustering(n_neighbors=2).fit(A, **side("pairs")).factor_),
     "NPKLKernel.transform": (X, lambda A: FITTED.transform(A)),
     "KernelMetricLearner.fit": (X, learnt),

@@ -1,11 +1,4 @@
-"""Locate sensors from measured distances, with anchors or up to a rigid motion.
-
-Examples
---------
->>> from npkl_models.applications.estimators import Localisation
->>> Localisation(2, spread=0.0)
-Localisation(spread=0.0)
-"""
+"""Locate sensors from measured distances, with anchors or up to a rigid motion."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Embed objects that are known from comparisons alone: "i is nearer to j than to k".
-
-Examples
---------
->>> from npkl_models.applications.estimators import OrdinalEmbedding
->>> OrdinalEmbedding(2, loss="hinge")
-OrdinalEmbedding(loss='hinge')
-"""
+"""Embed objects that are known from comparisons alone: "i is nearer to j than to k"."""
 
 from __future__ import annotations
 

@@ -107,12 +107,6 @@ def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array |
     ------
     ProblemError
         If ``count`` is below 1 or above n, or if all points are equal.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.estimators import landmark_pairs
-    >>> landmark_pairs([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]], 2, random_state=0).cannot_link
-    array([[1, 4]])
     """
     X = check_points(X, least=1)
     n = X.shape[0]

@@ -140,12 +140,6 @@ def eigenvalue_weights(
     -------
     ndarray of shape (q,)
         The weights beta.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.metric import eigenvalue_weights
-    >>> eigenvalue_weights([[0.1, 0.2], [0.1, -0.2]], [9.0, 4.0]).round(3)  # D is 0.01 and 0.04
-    array([4., 1.])
     """
     old = real_array(eigenvalues, "eigenvalues")
     if old.ndim != 1 or not old.size or not (np.isfinite(old).all() and (old > 0).all()):
