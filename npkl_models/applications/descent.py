@@ -1,14 +1,4 @@
-"""Descent from a start in few dimensions: an objective of the distances that comparisons name, by L-BFGS.
-
-Examples
---------
->>> import numpy as np
->>> from npkl_models.applications.descent import Compared
->>> compared = Compared(np.array([[0, 1, 2]]), 3)
->>> near, far = compared.distances(np.array([[0.0], [1.0], [3.0]]))
->>> near, far
-(array([1.]), array([9.]))
-"""
+"""Descent from a start in few dimensions: an objective of the distances that comparisons name, by L-BFGS."""
 
 from __future__ import annotations
 
@@ -25,10 +15,7 @@ Rule = Callable[[Array, Array], Slopes]  # of the near and of the far distances
 
 
 class Compared:
-    """Comparisons (m x 3 or m x 4) of n points, ready for many evaluations of an objective and its gradient.
-
-    The comparisons are held as the sparse matrix with the rows v_i - v_j of both distances of each.
-    """
+    """Comparisons (m x 3 or m x 4) of n points, as the sparse matrix of v_i - v_j of both distances."""
 
     def __init__(self, rows: Index, n: int) -> None:
         i, j = rows[:, 0], rows[:, 1]

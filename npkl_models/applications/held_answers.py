@@ -48,20 +48,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class HeldAnswers:
-    """Comparisons of n points, in parts that are held out one after the other.
+    """Comparisons (m x 3 or m x 4) of n points, in ``cv`` parts that are held out one after the other.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (m, 3) or (m, 4)
-        The comparisons.
-    n : int
-        Number of points.
-    loss : str or Loss
-        Loss of each comparison in rough kernels.
-    cv : int
-        Number of parts; as many of them are held out as 3,000 answers need.
-    seed : int
-        Seed of the parts and of the starts.
+    As many parts are held out as 3,000 answers need. ``loss`` is that of rough kernels, ``seed`` that of
+    parts and starts.
     """
 
     rows: Index

@@ -19,8 +19,8 @@ from npkl_models.model.pairs import Pairs
 class PairFolds:
     """Splitter of pairs into folds; must-links and cannot-links are split separately.
 
-    A held-out pair that follows from the other folds would be no test, so it is left out. Such a pair lies
-    within a chain of must-links, or between two chains that a cannot-link keeps apart.
+    A held-out pair that follows from the other folds would be no test, so it is left out: it lies within a
+    chain of must-links, or between two chains that a cannot-link keeps apart.
 
     Parameters
     ----------
@@ -32,12 +32,9 @@ class PairFolds:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> from npkl_models.applications.held_out import PairFolds
     >>> pairs = nm.Pairs(8, [(0, 1), (2, 3)], [(0, 4), (5, 6)])
-    >>> for train, held in PairFolds(2).split(pairs):
-    ...     print(len(train), len(held))
-    2 2
-    2 2
+    >>> [(len(train), len(held)) for train, held in nm.PairFolds(2).split(pairs)]
+    [(2, 2), (2, 2)]
     """
 
     n_splits: int = 3
@@ -46,11 +43,8 @@ class PairFolds:
     def split(self, pairs: Pairs) -> Iterator[tuple[Pairs, Pairs]]:
         """Yield for each fold the pairs to learn from and the pairs that are held out.
 
-        Raises
-        ------
-        ProblemError
-            If there are fewer must-links or cannot-links than folds, or if all must-links or all cannot-links
-            of a fold follow from the other folds.
+        A ProblemError says so if there are fewer must-links or cannot-links than folds, or if all must-links
+        or all cannot-links of a fold follow from the other folds.
         """
         kinds = (pairs.must_link, pairs.cannot_link)
         folds = self.n_splits
@@ -94,8 +88,7 @@ def _some(pairs: Pairs, kept: Mask) -> Pairs:
 def share_met(labels: ArrayLike, pairs: Pairs) -> float:
     """The mean of two shares: must-links within a cluster, and cannot-links across clusters.
 
-    If the pairs are of one kind only, the result is the share of that kind. Two random clusters, and one
-    cluster of all points, score one half on average.
+    Of pairs of one kind it is the share of that kind. Random clusters, and one cluster, score one half.
     """
     of: Index = np.asarray(labels)
     met = (of[pairs.i] == of[pairs.j]) == (pairs.sign > 0)
@@ -103,14 +96,9 @@ def share_met(labels: ArrayLike, pairs: Pairs) -> float:
 
 
 def ranked_rightly(V: Array, pairs: Pairs) -> float:
-    """The probability that a must-link has a larger cosine than a cannot-link.
+    """The area under the ROC curve of the cosines: how often a must-link has a larger one than a cannot-link.
 
-    This is the area under the ROC curve of K_ij / sqrt(K_ii K_jj).
-
-    Raises
-    ------
-    ProblemError
-        If there are no must-links or no cannot-links.
+    A ProblemError says so if there are no must-links or no cannot-links.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -121,7 +109,7 @@ def ranked_rightly(V: Array, pairs: Pairs) -> float:
 
 
 def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | None = None) -> Array:
-    """Cross-validate an estimator on held-out pairs.
+    """Cross-validate an estimator on held-out pairs: one score for each fold, shape (folds,).
 
     Parameters
     ----------
@@ -133,11 +121,6 @@ def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | Non
         The pairs that are split.
     folds : PairFolds, optional
         The splitter; by default three folds.
-
-    Returns
-    -------
-    ndarray of shape (folds,)
-        One score for each fold.
     """
     from sklearn.base import clone
 

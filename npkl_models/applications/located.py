@@ -84,9 +84,8 @@ def refined(X: Array, known: Measured, moving: Index) -> Array:
     """A local minimum of the sum of squared errors over the positions of the moving points.
 
     Levenberg-Marquardt (Marquardt 1963) with sparse normal equations. Once steps gain little, they take the
-    whole Hessian where it is positive definite (Newton's method). Steps cannot leave a line on which all
-    points lie, nor part two points at one place. If the end is no minimum, the points move a little at random
-    and descend again.
+    whole Hessian where it is positive definite. Steps cannot leave a line on which all points lie, nor part
+    two points at one place; if the end is no minimum, the points move a little at random and descend again.
     """
     if not moving.size:
         return X.copy()
@@ -168,9 +167,9 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
     """The standard deviation of each position (n,), from the information matrix at X; zero for fixed points.
 
     The inverse of J'J / s^2 bounds the covariance from below (Cramer-Rao) if the errors are normal. s^2 is
-    the sum of squares over the degrees of freedom: the number of distances less the rank of J. If no point is
-    fixed, rigid motions are left out (a pseudo-inverse). NaN means that the distances do not fix the
-    position, or that they leave no degree of freedom.
+    the sum of squares over the number of distances less the rank of J. If no point is fixed, rigid motions
+    are left out. NaN means that the distances do not fix the position, or that they leave no degree of
+    freedom.
     """
     n, d = X.shape
     r, unit = known.residuals(X)

@@ -52,9 +52,7 @@ class Witnesses:
     fixed: float | None
 
     def rates(self, labels: Index) -> tuple[Array, Array, Answers]:
-        """The common rates of wrong answers (2) of a partition, those of each annotator, and the judged
-        answers.
-        """
+        """The common rates of wrong answers (2), those of each annotator, and the answers with ``misled``."""
         answers = self.answers
         same = (labels[answers.i] == labels[answers.j]).astype(float)
         if self.fixed is None:

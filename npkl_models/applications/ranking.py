@@ -1,15 +1,15 @@
 """Rankings of similar points, and of the groups of similar points, by the values of a learnt kernel.
 
+Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3, propose them for users of a photo platform.
+
 Examples
 --------
->>> import npkl_models as nm
->>> from npkl_models.applications.ranking import similar_points
->>> data = nm.datasets.load("iris")
->>> pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
->>> solution = nm.pcp(nm.laplacian(data.X, n_neighbors=5, shift=0.1), pairs).solve()
->>> found = similar_points(solution, 0, count=5)
->>> bool((data.y[found.best] == data.y[0]).all())
-True
+>>> from npkl_models.applications.ranking import similar_points, voted_groups
+>>> V, member = [[1.0], [0.9], [-1.0], [0.5]], [[0, 0], [1, 0], [0, 1], [1, 1]]
+>>> similar_points(V, 0, count=2).best
+array([1, 3])
+>>> voted_groups(V, member, 0, n_neighbors=2)
+Ranking(best=array([0, 1]), score=array([2., 1.]))
 """
 
 from __future__ import annotations
@@ -27,15 +27,7 @@ from npkl_models.linalg.owned import finite, real_array, real_matrix, whole_numb
 
 
 class Ranking(NamedTuple):
-    """Points or groups in the order of their scores, the best first.
-
-    Attributes
-    ----------
-    best : ndarray of int, shape (k,)
-        Indices of the points or groups.
-    score : ndarray of shape (k,)
-        Their scores.
-    """
+    """Points or groups in the order of their scores, the best first; of equal scores, the lower index."""
 
     best: Index
     score: Array
@@ -56,20 +48,6 @@ def similar_points(
         Number of points; all other points if there are fewer.
     known : array_like of int
         Points that are left out in addition to i, for example those that are friends already.
-
-    Returns
-    -------
-    Ranking
-        The points and their scores K_ij. Of equal scores, the lower index comes first.
-
-    Raises
-    ------
-    ProblemError
-        If an index is no point, or if ``count`` is below 1.
-
-    Notes
-    -----
-    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3, propose this ranking for users of a photo platform.
     """
     values = _row(given, point)
     out = np.zeros(values.size, dtype=bool)
@@ -85,31 +63,12 @@ def voted_groups(
 
     Parameters
     ----------
-    given : Solution or array_like
-        A solution, a kernel or a factor, as in `similar_points`.
+    given, point, count
+        As in `similar_points`; ``count`` is that of groups.
     membership : array_like or sparse of shape (n, g)
         1 where a point belongs to a group, else 0. Groups of the point itself are left out.
-    point : int
-        Index of the point.
-    count : int
-        Number of groups; all other groups if there are fewer.
     n_neighbors : int
         Number of similar points that vote.
-
-    Returns
-    -------
-    Ranking
-        The groups and their numbers of votes. Of equal numbers, the lower index comes first.
-
-    Raises
-    ------
-    ProblemError
-        If the index is no point, if a number is below 1, or if ``membership`` has another shape or other
-        values.
-
-    Notes
-    -----
-    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3.
     """
     whole_number(n_neighbors, "n_neighbors", 1)
     near, n = similar_points(given, point, n_neighbors), len(_row(given, point))

@@ -1,8 +1,8 @@
 """Local refinement of an ordinal embedding: objectives that are not convex in the kernel.
 
-All start at the leading coordinates of a certified optimum of a convex problem and end at a local minimum;
-nothing is proved of them. t_ste and ckl bound what one wrong answer can cost by the logarithm of a distance.
-ste and gnmds are the logistic loss and the hinge without a penalty of the trace: few dimensions limit them.
+All start at the leading coordinates of a certified optimum and end at a local minimum; nothing is proved of
+them. t_ste and ckl bound what one wrong answer can cost by the logarithm of a distance. ste and gnmds are
+the logistic loss and the hinge without a penalty of the trace: few dimensions limit them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FLOOR = 0.05  # mu of crowd kernel learning, relative to the mean squared distan
 def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
     """The negative logarithm of the probability by Student's t, with ``dimensions`` - 1 degrees of freedom.
 
-    Source: van der Maaten & Weinberger, "Stochastic Triplet Embedding", MLSP 2012, eq. (6).
+    Van der Maaten & Weinberger, "Stochastic Triplet Embedding", MLSP 2012, eq. (6).
     """
     freedom = max(dimensions - 1, 1)
     power = 0.5 * (freedom + 1)
@@ -34,7 +34,7 @@ def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
 def ckl(near: Array, far: Array, floor: float) -> Slopes:
     """The negative logarithm of (mu + far) / (2 mu + near + far), with mu = ``floor``.
 
-    Source: Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
+    Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
     """
     other = floor + far
     both = floor + near + other
@@ -67,23 +67,9 @@ SCALED = ("t_ste", "ckl")  # objectives with a size of their own, whatever that 
 
 
 def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = ACCURACY) -> Array:
-    """A local minimum of the objective ``kind`` of the comparisons, from the start V (n x r).
+    """A local minimum (n x r) of the objective ``kind`` of the comparisons, from the start V (n x r).
 
-    Parameters
-    ----------
-    V : ndarray of shape (n, r)
-        The start.
-    compared : Compared, or ndarray of int with shape (m, 3) or (m, 4)
-        Comparisons, as in `npkl_models.formulations.ordinal.ordinal`.
-    kind : {"t_ste", "ckl", "ste", "gnmds"}
-        Objective.
-    accuracy : float
-        The descent ends if a step lowers the objective by less than this share of it.
-
-    Returns
-    -------
-    ndarray of shape (n, r)
-        The factor at the end.
+    The descent ends if a step lowers the objective by less than ``accuracy``, a share of it.
     """
     chosen("refine", kind, dict.fromkeys(REFINEMENTS))
     n, r = V.shape

@@ -45,26 +45,9 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         """Solve the problem of the points."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the kernel and its leading coordinates.
+        """Learn the kernel and its leading coordinates, of points (n x d) and, for some, labels (n,).
 
-        Parameters
-        ----------
-        X : array_like or DataFrame of shape (n, d)
-            The points.
-        y : array_like of shape (n,), optional
-            Labels, if the transformer needs them.
-
-        Returns
-        -------
-        Unfolder
-            This transformer.
-
-        Raises
-        ------
-        ProblemError
-            If a parameter is out of range.
-        SolverError
-            If no kernel was found.
+        A ProblemError names a parameter that is out of range; a SolverError says that no kernel was found.
         """
         self._learn(X, y)
         return self
@@ -75,18 +58,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         return self.embedding_
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of points; a training point keeps its own coordinates.
-
-        Parameters
-        ----------
-        X : array_like or DataFrame of shape (m, d)
-            Training points or new points.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-            One row for each point.
-        """
+        """Coordinates (m x n_components) of points (m x d); a training point keeps its own coordinates."""
         check_is_fitted(self, "embedding_")
         new = validate_data(self, X, dtype=np.float64, reset=False)
         return np.concatenate(list(self._placed(new, self.embedding_, self._combined)))

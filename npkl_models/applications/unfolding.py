@@ -21,6 +21,8 @@ from npkl_models.linalg import Array
 class MVU(Unfolder):
     """Maximum variance unfolding: keep the distances of neighbours and maximise the variance.
 
+    Weinberger, Sha & Saul, ICML 2004; for new points, Saul & Roweis, JMLR 4, 2003, section 6.
+
     Parameters
     ----------
     n_components : int
@@ -28,20 +30,15 @@ class MVU(Unfolder):
     n_neighbors : int
         Number of neighbours of each point in the graph; all other points if there are fewer.
     nu : float
-        Weight of the distances. ``numpy.inf`` keeps the distances exactly; that problem is ill-conditioned
-        beyond a few hundred points. With a finite weight, each squared distance is off by its multiplier
-        over 2 nu. The multipliers grow with the square of the number of links from end to end.
-    components : {"connect", "refuse"}
-        Treatment of a disconnected graph, as in `mvu`: add edges between the components, or raise an error.
-        ``solution_.problem.name`` tells whether edges were added.
-    angles : bool
-        Whether distances between neighbours of one point are kept, too, as in `mvu`.
+        Weight of the distances; each squared distance is off by its multiplier over 2 nu. ``numpy.inf``
+        keeps them exactly; that problem is ill-conditioned beyond a few hundred points.
+    components, angles
+        As in `mvu`: "connect" a disconnected graph or "refuse" it, and whether to keep distances between
+        neighbours of one point, too. ``solution_.problem.name`` tells whether edges were added.
     metric : str
         Metric of the graph, as in `mvu`; not "precomputed".
-    backend : str
-        Solver, as in `Problem.solve`.
-    options : dict, optional
-        Further options of `Problem.solve`, for example ``{"tol": 1e-4, "time_limit": 60}``.
+    backend, options
+        Solver and further options, as in `Problem.solve`.
 
     Attributes
     ----------
@@ -49,18 +46,11 @@ class MVU(Unfolder):
         Coordinates of the training points.
     eigenvalues_ : ndarray
         Eigenvalues of the centred kernel, the largest first.
-    solution_ : Solution
-        The solution of the problem.
-    certificate_ : Certificate
-        The proved bounds on the optimum. `fit` issues a `ConvergenceWarning` unless the status is OPTIMAL.
-    n_neighbors_ : int
-        Number of neighbours that was used.
-    n_features_in_, feature_names_in_
-        Number and names of the features, as in scikit-learn.
-
-    Notes
-    -----
-    Weinberger, Sha & Saul, ICML 2004; for new points, Saul & Roweis, JMLR 4, 2003, section 6.
+    solution_, certificate_
+        The solution, and its proved bounds. `fit` issues a `ConvergenceWarning` unless the status is
+        OPTIMAL.
+    n_neighbors_, n_features_in_, feature_names_in_
+        Number of neighbours that was used, and the features, as in scikit-learn.
 
     Examples
     --------
@@ -68,11 +58,8 @@ class MVU(Unfolder):
     >>> from npkl_models.applications.unfolding import MVU
     >>> angle = np.linspace(0.0, 4.0, 40)
     >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> model = MVU(1, n_neighbors=2, nu=1e4).fit(X[::2])
-    >>> Z = model.transform(X)[:, 0]
+    >>> Z = MVU(1, n_neighbors=2, nu=1e4).fit(X[::2]).transform(X)[:, 0]
     >>> bool(abs(np.corrcoef(Z, angle)[0, 1]) > 0.999)
-    True
-    >>> model.certificate_.relative_gap <= 1e-6
     True
     """
 
@@ -91,10 +78,14 @@ class MVU(Unfolder):
 class ColoredMVU(Unfolder):
     """Coloured maximum variance unfolding: coordinates that depend on the labels, while neighbours stay near.
 
+    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008. The labels of training points influence their
+    coordinates; new points are placed without labels. Judge a classifier of these coordinates on points that
+    were held out.
+
     Parameters
     ----------
     n_components, n_neighbors, metric, backend, options
-        Same as in `MVU`. Components of a disconnected graph are always joined by added edges.
+        As in `MVU`. Components of a disconnected graph are always joined by added edges.
     C : float
         Weight of the distances, as in `colored_mvu`.
     bound : float, optional
@@ -106,20 +97,13 @@ class ColoredMVU(Unfolder):
     Attributes
     ----------
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        Same as in `MVU`.
-
-    Notes
-    -----
-    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008. The labels of training points influence their
-    coordinates; new points are placed without labels. Judge a classifier that uses these coordinates on
-    points that were held out.
+        As in `MVU`.
 
     Examples
     --------
     >>> from npkl_models.applications.unfolding import ColoredMVU
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.5], [5.0]]
-    >>> model = ColoredMVU(1, n_neighbors=2).fit(X, [0, 0, 0, 1, 1, 1])
-    >>> model.transform([[0.5], [4.75]]).shape
+    >>> ColoredMVU(1, n_neighbors=2).fit(X, [0, 0, 0, 1, 1, 1]).transform([[0.5], [4.75]]).shape
     (2, 1)
     """
 
@@ -145,35 +129,32 @@ class ColoredMVU(Unfolder):
 class MVE(Unfolder):
     """Minimum volume embedding: increase the first eigenvalues of the kernel, and decrease the others.
 
+    Shaw & Jebara, AISTATS 2007.
+
     Parameters
     ----------
     n_components : int
         Number d of coordinates, which is also the number of eigenvalues that grow; less than n.
     n_neighbors, metric, backend, options
-        Same as in `MVU`. Components of a disconnected graph are always joined by added edges.
-    C : float
-        Weight of the distances, as in `mve`.
-    max_steps : int
-        Largest number of steps, as in `npkl_models.applications.volume.minimum_volume`.
+        As in `MVU`. Components of a disconnected graph are always joined by added edges.
+    C, max_steps
+        Weight of the distances, as in `mve`, and largest number of steps, as in
+        `npkl_models.applications.volume.minimum_volume`.
 
     Attributes
     ----------
     run_ : VolumeRun
-        The record of all steps.
+        The record of all steps. Solution and certificate belong to the best one, whose directions were
+        fixed.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        Same as in `MVU`. Solution and certificate belong to the best step, whose directions were fixed.
-
-    Notes
-    -----
-    Shaw & Jebara, AISTATS 2007.
+        As in `MVU`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from npkl_models.applications.unfolding import MVE
     >>> angle = np.linspace(0.0, 4.0, 12)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> model = MVE(1, n_neighbors=2, C=100.0).fit(X)
+    >>> model = MVE(1, n_neighbors=2).fit(np.column_stack([np.cos(angle), np.sin(angle)]))
     >>> bool(model.eigenvalues_[0] > 0.99 * model.eigenvalues_.sum())
     True
     """
@@ -193,39 +174,34 @@ class MVE(Unfolder):
 class SPE(Unfolder):
     """Structure preserving embedding: each point's neighbours in the graph stay nearer than all other points.
 
+    Shaw & Jebara, ICML 2009. Only the graph of the points is used, not their distances.
+
     Parameters
     ----------
     n_components, metric, backend, options
-        Same as in `MVU`; the backend must support `spe`.
+        As in `MVU`; the backend must support `spe`.
     n_neighbors : int
-        Number of neighbours of each point in the graph. Some points must be two edges apart. Components of
-        a disconnected graph are joined by added edges.
-    C : float
-        Weight of the slack, as in `spe`.
-    bound : float, optional
-        Number B of the constraint tr K^2 <= B; n by default.
+        Number of neighbours of each point in the graph, so few that some points are two edges apart.
+        Components of a disconnected graph are joined by added edges.
+    C, bound
+        Weight of the slack, and number B of the constraint tr K^2 <= B (n by default), as in `spe`.
     tol : float
         Relative gap of the problem with all triplets at which the rounds end.
 
     Attributes
     ----------
     run_ : StructureRun
-        The result of the rounds; its gap refers to the problem with all triplets.
+        The result of the rounds; its gap refers to the problem with all triplets. Solution and certificate
+        belong to the best round and cover only its triplets.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        Same as in `MVU`. Solution and certificate belong to the best round and cover only its triplets.
-
-    Notes
-    -----
-    Shaw & Jebara, ICML 2009. Only the graph of the points is used, not their distances.
+        As in `MVU`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from npkl_models.applications.unfolding import SPE
     >>> angle = np.linspace(0.0, 4.0, 16)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> model = SPE(n_neighbors=2).fit(X)
-    >>> model.run_.settled
+    >>> SPE(n_neighbors=2).fit(np.column_stack([np.cos(angle), np.sin(angle)])).run_.settled
     True
     """
 
