@@ -50,11 +50,16 @@ def kernel_kmeans(
     from sklearn.cluster import KMeans
 
     V = as_rows(kernel)
-    if not 1 <= n_clusters <= len(V):
-        raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
+    check_clusters(n_clusters, len(V))
     model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
     labels = model.fit_predict(V, sample_weight=sample_weight)
     return np.asarray(labels, dtype=np.intp)
+
+
+def check_clusters(n_clusters: int, n: int) -> None:
+    """Refuse a number of clusters that n points cannot have."""
+    if not 1 <= n_clusters <= n:
+        raise ProblemError(f"n_clusters must be between 1 and n = {n}, got {n_clusters}")
 
 
 def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:

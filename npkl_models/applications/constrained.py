@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.applications.clustering import as_rows, membership
+from npkl_models.applications.clustering import as_rows, check_clusters, membership
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import Loop
@@ -95,8 +95,7 @@ def constrained_kmeans(
     V = as_rows(kernel)
     if pairs.n != len(V):
         raise ProblemError(f"pairs must be over the {len(V)} points, got pairs over {pairs.n}")
-    if not 1 <= n_clusters <= len(V):
-        raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
+    check_clusters(n_clusters, len(V))
     chains = pairs.contradictions()
     if chains:
         raise ProblemError(

@@ -11,9 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from npkl_models.applications.descent import Compared, Rule, Slopes
 from npkl_models.applications.embedding import coordinates
-from npkl_models.applications.refine import refined
+from npkl_models.applications.refine import Compared, Rule, Slopes, refined
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.comparisons import answered
 from npkl_models.linalg import Array, Index

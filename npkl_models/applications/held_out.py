@@ -61,7 +61,7 @@ class PairFolds:
 
 def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Pairs, Pairs]:
     """The pairs to learn from, and the held-out pairs that do not follow from them."""
-    train = _some(pairs, ~out)
+    train = some_pairs(pairs, ~out, pairs.confidence)
     ends = np.stack([pairs.i, pairs.j], axis=1)
     held = out.copy()
     held[out] = _open(ends[out], train)
@@ -70,7 +70,7 @@ def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Pairs, Pairs]:
             f"pairs must not all follow from each other, but all must-links or all cannot-links of fold "
             f"{fold} follow from the other folds; use fewer folds or give other pairs"
         )
-    return train, _some(pairs, held)
+    return train, some_pairs(pairs, held, pairs.confidence)
 
 
 def _open(ends: Index, known: Pairs) -> Mask:
@@ -80,9 +80,10 @@ def _open(ends: Index, known: Pairs) -> Mask:
     return (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])
 
 
-def _some(pairs: Pairs, kept: Mask) -> Pairs:
+def some_pairs(pairs: Pairs, kept: Mask, confidence: Array) -> Pairs:
+    """The pairs where ``kept`` (m,) is true, with other confidences (m,)."""
     ends, must = np.stack([pairs.i, pairs.j], axis=1), pairs.sign > 0
-    return Pairs(pairs.n, ends[kept & must], ends[kept & ~must], pairs.confidence[kept])
+    return Pairs(pairs.n, ends[kept & must], ends[kept & ~must], confidence[kept])
 
 
 def share_met(labels: ArrayLike, pairs: Pairs) -> float:

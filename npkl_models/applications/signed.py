@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from npkl_models.applications.clustering import kernel_kmeans, unit_rows
+from npkl_models.applications.clustering import check_clusters, kernel_kmeans, unit_rows
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_matrix
@@ -140,8 +140,7 @@ def _clustered(
     changed: Callable[..., Matrix], graph: Matrix, pairs: Pairs, k: int, n_init: int, random_state: int | None
 ) -> Index:  # fmt: skip
     """Normalised spectral clustering of the affinities that the pairs have changed."""
-    if not 1 <= k <= pairs.n:
-        raise ProblemError(f"n_clusters must be between 1 and n = {pairs.n}, got {k}")
+    check_clusters(k, pairs.n)
     A = changed(graph, pairs)
     scale = degree_scale(A)
     V = leading(sp.csr_array(scale @ A @ scale), k)

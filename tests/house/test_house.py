@@ -45,7 +45,7 @@ HEAVY = {
     "starlette": ("explore/",),
     "uvicorn": ("explore/",),
 }  # fmt: skip
-ESTIMATORS = ("applications/estimators/", "applications/metric/", "applications/unfolder.py")
+ESTIMATORS = ("applications/estimators/", "applications/metric/", "applications/unfolding.py")
 TABLES = tuple(f"cli/{name}.py" for name in ("crosscheck", "lists", "output"))
 ABOUT = {"sklearn": ESTIMATORS, "rich": TABLES, "threadpoolctl": ("linalg/threads.py",)}
 """Where a heavy package may be imported at the top: what is there is about nothing else. Elsewhere it is
