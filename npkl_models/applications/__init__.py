@@ -1,4 +1,4 @@
-"""Applications of learnt kernels: clustering, embedding, ranking, metrics and estimators.
+"""Applications of learnt kernels: clustering, embedding, metrics and estimators.
 
 Examples
 --------

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from scipy.special import expit, logit
 
 from npkl_models.applications.annotators import counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers, Beliefs
@@ -96,7 +97,7 @@ class Search:
             _, trust, doubt = place.at
             share = DOUBT[doubt]
             known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
-            known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
+            known += ((logit(share) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
             known += float(np.sum((self.own / SPREAD_OWN) ** 2))
             price = 0.0 if place.other is None else self.price
             self.known[place] = self.beliefs(place).log_evidence - float(known) / 2 - price
@@ -117,7 +118,7 @@ class Search:
             return self.own, answers
         every = np.tile(common, (len(self.own), 1))
         found = counted_rates(answers.must, seen[answers.pair], answers.who, every)
-        return np.asarray(_odds(found) - _odds(common)), answers
+        return np.asarray(logit(found) - logit(common)), answers
 
     def climb(self, place: Place, whole: bool = True) -> Place:
         """Steps of one parameter at a time until none is better.
@@ -169,10 +170,10 @@ class Search:
         values = np.array([value for value, _ in found])
         share = np.exp(values - values.max())
         share /= share.sum()
-        points, together = 0.0, 0.0
-        for part, (_, one) in zip(share, found, strict=True):
-            points = points + part * one.points
-            together = together + part * one.together
+        means = (
+            np.asarray(sum(part * getattr(one, name) for part, (_, one) in zip(share, found, strict=True)))
+            for name in ("points", "together")
+        )
         rates = share @ np.array([self.rates(place) for place in places])
         if self.fixed is not None:
             rates[:] = self.fixed
@@ -181,24 +182,15 @@ class Search:
             right = self._ascend(_without(best), partial(self._steps, first=2))
             accuses = self.value(best) - self.value(right) > self.price
         own = self.own, self.own_rates(best)
-        means = np.asarray(points), np.asarray(together)
         trust = float(TRUST[best.at[1]])
         return Averaged(*means, rates, *own, self.value(best), accuses, trust, self.answers.misled)
 
 
 def with_own(rates: Array, own: Array) -> Array:
     """The rates of each annotator (annotators x 2), from the common rates (2) and what is added."""
-    return np.clip(_rate(_odds(rates) + own), RATES[0], 1 - RATES[0])
+    return np.clip(expit(logit(rates) + own), RATES[0], 1 - RATES[0])
 
 
 def _without(place: Place) -> Place:
     """The same trust and doubt, with the smallest rate of wrong answers."""
     return Place((0, *place.at[1:]), None)
-
-
-def _odds(rate: Array) -> Array:
-    return np.asarray(np.log(rate / (1 - rate)))
-
-
-def _rate(odds: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-odds)))

@@ -24,7 +24,6 @@ from npkl_models.applications.embedding import (
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
-from npkl_models.applications.ranking import similar_points, voted_groups
 from npkl_models.applications.scores import separation
 from npkl_models.applications.sensitivity import CostGradient
 from npkl_models.applications.signed import propagated_spectral, signed_spectral
@@ -119,8 +118,6 @@ DOORS = {
     "most_violated": (RING, lambda A: most_violated(X, A)[1]),
     "kernel_kmeans": (SPD, lambda A: kernel_kmeans(A, 2)),
     "constrained_kmeans": (SPD, lambda A: constrained_kmeans(A, 2, PAIRS).labels),
-    "similar_points": (SPD, lambda A: similar_points(A, 0, 2).best),
-    "voted_groups": (MEMBER, lambda A: voted_groups(SPD, A, 0, 2, n_neighbors=3).score),
     "coordinates": (SPD, lambda A: coordinates(A, 2)),
     "separation": (X, lambda A: separation(A, [0, 0, 0, 1, 1, 1])),
     "local_weights": (SPD, lambda A: local_weights(A, SPD, 2).toarray()),

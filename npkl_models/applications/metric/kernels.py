@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.metrics import pairwise_distances, pairwise_kernels
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import real_array, real_number
+from npkl_models.linalg.owned import real_array
 
 KERNELS = ("rbf", "poly", "linear", "precomputed")
 VALUES = "values of the kernel"
@@ -83,10 +84,10 @@ def axes_of(own: Array) -> tuple[Array, Array]:
 
 def number(name: str, value: Any, least: float = 0.0) -> float:
     """The value of a parameter, which must be a finite number >= ``least``."""
-    found = real_number(value, name)
-    if not (np.isfinite(found) and found >= least):
+    good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not good or float(value) < least:
         raise ProblemError(f"{name} must be a finite number >= {least:g}, got {value!r}")
-    return found
+    return float(value)
 
 
 def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
