@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
@@ -26,7 +27,6 @@ from npkl_models.model.pairs import Pairs
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand
 MISLED = 0.02  # share of pairs that mislead everybody, beforehand
-MISSING = ("None", "nan", "<NA>", "NaT")  # what values that stand for a missing name are printed as
 TURNS = 200  # largest number of turns
 STILL = 1e-6  # the largest change of a probability that stays
 
@@ -114,24 +114,20 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
 
 
 def _names(annotator: Any) -> tuple[Array, Index]:
+    import pandas
+
     values = np.asarray(annotator)
     if values.ndim != 1 or values.dtype.kind not in "biuUSOf":
         raise ProblemError(
             "annotator must have a name or number for each answer, in one row, got an array of "
             f"{values.dtype} with shape {values.shape}"
         )
-    if values.dtype.kind == "O":
-        lacking = np.array([not isinstance(one, str) and str(one) in MISSING for one in values], dtype=bool)
-    else:
-        lacking = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
-    if lacking.any():
-        where = np.flatnonzero(lacking)[:5].tolist()
+    where = np.flatnonzero(pandas.isna(values))[:5].tolist()
+    if where:
         raise ProblemError(
             f"annotator must have a name or a number for each answer, got None or NaN at positions {where}"
         )
-    if values.dtype.kind == "O":
-        values = values.astype(str)
-    names, who = np.unique(values, return_inverse=True)
+    names, who = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
     return names, who.ravel().astype(np.intp)
 
 
@@ -150,7 +146,7 @@ def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Arr
         rates = counted_rates(must[shared], same[shared], who[shared], before)
         one, two = rates[who].T
         odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
-        new = 1 / (1 + np.exp(-np.clip(np.bincount(pair, odds, m), -500, 500)))
+        new = expit(np.bincount(pair, odds, m))
         still = np.abs(new - probability).max() < STILL
         probability = new
         if still:

@@ -170,10 +170,8 @@ class Search:
         values = np.array([value for value, _ in found])
         share = np.exp(values - values.max())
         share /= share.sum()
-        means = (
-            np.asarray(sum(part * getattr(one, name) for part, (_, one) in zip(share, found, strict=True)))
-            for name in ("points", "together")
-        )
+        points = np.sum([part * one.points for part, (_, one) in zip(share, found, strict=True)], axis=0)
+        together = share @ np.array([one.together for _, one in found])
         rates = share @ np.array([self.rates(place) for place in places])
         if self.fixed is not None:
             rates[:] = self.fixed
@@ -183,7 +181,7 @@ class Search:
             accuses = self.value(best) - self.value(right) > self.price
         own = self.own, self.own_rates(best)
         trust = float(TRUST[best.at[1]])
-        return Averaged(*means, rates, *own, self.value(best), accuses, trust, self.answers.misled)
+        return Averaged(points, together, rates, *own, self.value(best), accuses, trust, self.answers.misled)
 
 
 def with_own(rates: Array, own: Array) -> Array:

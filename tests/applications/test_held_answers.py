@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.applications.held_answers import MARGIN, HeldAnswers, led
+from npkl_models.applications.answers import MARGIN, HeldAnswers, led
 from npkl_models.applications.refine import Compared, softplus
 from npkl_models.formulations.comparisons import answered, ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty

@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import least_squares
 
 from npkl_models.applications import located
-from npkl_models.applications.located import Measured, refined, uncertainty
-from npkl_models.applications.variances import rigid_motions
+from npkl_models.applications.located import Measured, refined, rigid_motions, uncertainty
 from npkl_models.formulations.known_distances import radio_network
 from npkl_models.linalg import cholesky
 

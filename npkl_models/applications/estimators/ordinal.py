@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.answers import placed, read_answers, to_ask
+from npkl_models.applications.answers import HeldAnswers, led, placed, read_answers, to_ask
 from npkl_models.applications.estimators.solved import CertifiedEstimator, certified_factor
-from npkl_models.applications.held_answers import HeldAnswers, led
 from npkl_models.applications.refine import REFINEMENTS, refined
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations.comparisons import answered, differences

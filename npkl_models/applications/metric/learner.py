@@ -9,18 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.applications.estimators.side import collected, points_of
 from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
 from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import whole_number
-
-LANDMARKS = ("random", "kmeans++")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,10 +32,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ----------
     n_landmarks : int or None
         Number of landmarks; None makes every point one: the basic algorithm, cubic in the number of points.
-        The points of similar pairs become landmarks first.
-    landmarks : {"random", "kmeans++"}
-        How the other landmarks are chosen: at random, as in the paper, or far from each other (Arthur &
-        Vassilvitskii 2007), which needs points, so not with ``kernel="precomputed"``.
+        The points of similar pairs become landmarks first, then others at random.
     kernel : {"rbf", "poly", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
@@ -91,7 +85,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """
 
     n_landmarks: int | None = field(default=100, kw_only=False)
-    landmarks: str = "random"
     kernel: str | Callable[[Array, Array], float] = "rbf"
     gamma: float | str = "auto"
     degree: float = 3
@@ -213,25 +206,18 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             value = getattr(self, name)
             if value is not None or name != "n_landmarks":
                 whole_number(value, name, least)
-        chosen("landmarks", self.landmarks, LANDMARKS)
-        if self.landmarks != "random" and self.kernel == "precomputed":
-            raise ProblemError('landmarks="kmeans++" needs points, and kernel="precomputed" has none')
         for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
             number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 
     def _landmarks(self, points: Any, similar: Index) -> Index:
-        """Positions of the landmarks: points of the similar pairs first, then others by ``landmarks``."""
+        """Positions of the landmarks: points of the similar pairs first, then others at random."""
         rng, n = check_random_state(self.random_state), points.shape[0]
         paired = np.unique(similar)
         others = np.setdiff1d(np.arange(n), paired)
         most = n if self.n_landmarks is None else int(self.n_landmarks)
         first = rng.permutation(paired)[:most]
         left = min(most - first.size, others.size)
-        if self.landmarks == "random" or left in (0, others.size):
-            added = rng.permutation(others)[:left]
-        else:
-            added = others[np.unique(kmeans_plusplus(points[others], left, random_state=rng)[1])]
-        return np.sort(np.concatenate([first, added])).astype(np.intp)
+        return np.sort(np.concatenate([first, rng.permutation(others)[:left]])).astype(np.intp)
 
     def _first_weights(self, points: Any) -> Matrix:
         return in_chunks(lambda rows: self._weights(self._kernel(rows), self._own), points)
