@@ -1,8 +1,8 @@
 """
-Three ascent rules for the dual
-===============================
+Two ascent rules for the dual
+=============================
 
-Objective and bound of simple_npkl against eigendecompositions, for its three rules.
+Objective and bound of simple_npkl against eigendecompositions, and of the source's own steps.
 
 What to see: the quasi-Newton rule closes the gap in a handful; the source's step does in hundreds what its
 guarantee promises.
@@ -22,11 +22,10 @@ print("case | rule | eigendecompositions to a relative gap of 1e-2, 1e-4, 1e-6 |
 for ax, (title, how) in zip(axes, cases.items(), strict=True):
     problem = nm.simple_npkl(L, pairs, loss="squared_hinge", **how)
     runs = {
-        "quasi_newton": problem.solve("simple_npkl", max_iter=400),
-        "accelerated": problem.solve("simple_npkl", rule="accelerated", max_iter=400),
+        "quasi-Newton": problem.solve("simple_npkl", max_iter=400),
         "as printed": problem.solve("printed_simple_npkl", eigenpairs="all", max_iter=400),
     }
-    for (rule, found), colour in zip(runs.items(), ("C0", "C1", "C2"), strict=True):
+    for (rule, found), colour in zip(runs.items(), ("C0", "C1"), strict=True):
         h = found.history
         ax.plot(h.iteration, h.objective, colour, label=rule)
         ax.plot(h.iteration, h.bound, colour, linestyle="--")

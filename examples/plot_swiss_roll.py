@@ -14,10 +14,10 @@ import time
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from sklearn.manifold import TSNE, Isomap, LocallyLinearEmbedding, SpectralEmbedding, trustworthiness
 
 import npkl_models as nm
-from npkl_models.applications.embedding import coordinates, held, trustworthiness
+from npkl_models.applications.embedding import coordinates, held
 
 X = nm.datasets.load("swiss_roll", n=800).X
 angle = np.hypot(X[:, 0], X[:, 2])
@@ -52,7 +52,7 @@ for ax, (name, way) in zip(axes, ways.items(), strict=True):
     began = time.perf_counter()
     Z = way()
     seconds, R = time.perf_counter() - began, explained(Z)
-    print(f"{name:10} {seconds:8.1f} {trustworthiness(X, Z, 6):12.4f} {R[0]:7.4f} {R[1]:7.4f}")
+    print(f"{name:10} {seconds:8.1f} {trustworthiness(X, Z, n_neighbors=6):12.4f} {R[0]:7.4f} {R[1]:7.4f}")
     ax.scatter(*Z.T, c=along, s=3)
     ax.set(title=f"{name}, {seconds:.1f} s", xticks=[], yticks=[])
 plt.show()

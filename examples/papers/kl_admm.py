@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import Any
 
 import numpy as np
-from cells import Notes, Row, draws, said
+from cells import Notes, Row, said
 from common import GAMMA, LIMIT, SHIFT, SMALL, backend_of, drawn, graph, known, load, measured, seeds, timed
 from items import Cells, Item, Results, absent, exponent, table
 
 import npkl_models as nm
-from npkl_models.applications.selection import Grid, select_setting
 
 SOURCE = "Hu & Kwok 2013"
 ADULT = {"a1a": 3, "a2a": 3, "a4a": 2, "a5a": 2, "a6a": 2}  # draws of all methods
@@ -176,61 +174,6 @@ def show2(found: Results) -> str:
         "A method without a run on a set is not in the comparison of that set."
     )
     return f"{table(columns, rows)}\n\n{notes.text()}\n\n{note}"
-
-
-def selected(name: str, seed: int) -> dict[str, Any]:
-    """The setting that held-out pairs choose, without any labels, and what it gives."""
-    data, pairs = drawn(name, seed)
-    adult = name in ADULT
-    grid = Grid(
-        gammas=(100.0, 1000.0) if adult else (1.0, 10.0, 100.0), neighbors=(50, 100, 200) if adult else (5, 20),
-        shifts=(0.1,) if adult else (0.1, 0.01), scalings=("raw",) if adult else ("raw", "standard"),
-        solving={"time_limit": LIMIT, "tol": 1e-4},
-    )  # fmt: skip
-    found = select_setting(data.X, pairs, grid, random_state=seed)
-    best = found.best
-    out = measured(best.problem(data.X, pairs), "auto", data.y, seed, time_limit=LIMIT)
-    return out | {"setting": f"{best.gamma:g}, {best.n_neighbors}, {best.shift:g}, {best.scaling}"}
-
-
-def selection(quick: bool) -> Cells:
-    """Every set of Table 2 that is here."""
-    counts = dict.fromkeys(SMALL, 10) | ({} if quick else dict.fromkeys(ADULT, 2))
-    return {
-        f"{name}, {seed}": partial(selected, name, seed)
-        for name, most in counts.items() if known(name) for seed in range(1 if quick else most)
-    }  # fmt: skip
-
-
-def show_selection(found: Results) -> str:
-    """Beside the best of theirs."""
-    rows = []
-    for name in SETS:
-        runs = [*draws(found, f"{name}, ").values()]
-        if runs:
-            theirs = max(
-                (one for one in THEIRS[name][0].split() if one != "-"),
-                key=lambda one: float(one.split("±")[0]),
-            )
-            mean, width = map(float, theirs.split("±"))
-            own = [one["accuracy"] for one in runs]
-            chosen = Counter(one["setting"] for one in runs).most_common(1)[0][0]
-            level = (
-                "at least" if np.mean(own) >= mean else "within" if np.mean(own) >= mean - width else "below"
-            )
-            rows.append((name, said(own), theirs.replace("±", " ± "), level, chosen))
-    columns = (
-        "set",
-        "accuracy",
-        "accuracy, best of theirs",
-        "ours, beside theirs",
-        "most often: gamma, neighbours, shift, scaling",
-    )
-    note = (
-        "`applications.selection.select_setting`: three folds of the pairs, no labels. Theirs are of 20 other draws: at least their mean, within one of "
-        "their standard deviations below it, or below that. Their features are raw, ours scaled where the pairs choose so: on heart and wine that is the difference."
-    )
-    return table(columns, rows) + f"\n\n{note}"
 
 
 def converge(name: str) -> dict[str, Any]:
@@ -478,7 +421,6 @@ def show_ratios(found: Results) -> str:
 ITEMS = (
     Item("kl_admm.table1", "Table 1: sets, constraints, ranks", table1, show1),
     Item("kl_admm.table2", "Table 2: accuracy and CPU time", table2, show2),
-    Item("kl_admm.selected", "Table 2 with settings chosen by pairs alone", selection, show_selection),
     Item("kl_admm.ratios", "Table 2: time as a ratio, in one run", ratios, show_ratios),
     Item("kl_admm.figure1", "Figure 1: convergence of the objective", figure12, show_convergence, draw_objective),
     Item("kl_admm.stops", "Figure 1: other settings of the printed algorithm", stops, show_stops),

@@ -18,12 +18,10 @@ from kml_figures import (
     figure2,
     figure3,
     figure4,
-    landmarks,
     show_figure1,
     show_figure2,
     show_figure3,
     show_figure4,
-    show_landmarks,
 )  # fmt: skip
 from kml_runs import (
     JUDGED,
@@ -203,7 +201,6 @@ ITEMS = (
     Item("kml.figure1", "Figure 1: CPU time of the two methods", figure1, show_figure1, draw_figure1),
     Item("kml.figure2", "Figure 2: XOR, seen through each metric", figure2, show_figure2, draw_figure2),
     Item("kml.table1", "Table 1: J on XOR", table1, show1),
-    Item("kml.landmarks", "Landmarks that are far from each other", landmarks, show_landmarks),
     Item("kml.table2", "Table 2: J on Isolet and MNIST", table2, partial(show_sets, what="J", theirs=THEIRS2, digits=2)),
     Item("kml.table3", "Table 3: Rand index on Isolet and MNIST", table2,
          partial(show_sets, what="rand", theirs=THEIRS3, digits=3, remark=OPEN)),

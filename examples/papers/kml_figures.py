@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 from cells import Notes, Row, draws, not_here, paragraphs, said
-from common import seeds
 from items import Cells, Results, exponent, table
 from kml_runs import (
-    JUDGED,
     METHODS,
     NOISE,
     PAIRS,
@@ -21,7 +19,6 @@ from kml_runs import (
     here,
     learned,
     less_input,
-    points,
     repeated,
     run,
 )
@@ -137,44 +134,6 @@ def draw_figure3(found: Results, figure: Any) -> None:
             xscale="log",
         )
     ax.legend(fontsize="x-small")
-
-
-HOW, SPARSE = ("random", "kmeans++"), (20, 100)
-
-
-def judged(name: str, how: str, count: int, seed: int) -> dict[str, Any]:
-    """J of the paper's kernel with so many landmarks beside the points of the pairs."""
-    X, y = points(name)
-    pairs = nm.Pairs.from_labels(y, PAIRS, 0, seed)
-    model = KernelMetricLearner(2 * PAIRS + count, landmarks=how, random_state=seed, **PAPER)
-    some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
-    return {"J": separation(model.fit(X, must_link=pairs.must_link).transform(X[some]), y[some])}
-
-
-def landmarks(quick: bool) -> Cells:
-    """XOR and two digits."""
-    return {
-        f"{name}, {count}, {how}, {seed}": partial(judged, name, how, count, seed)
-        for name in (("xor",) if quick else ("xor", "01", "3456")) if here(name)
-        for count in SPARSE for how in HOW for seed in seeds(quick, 10)
-    }  # fmt: skip
-
-
-def show_landmarks(found: Results) -> str:
-    """Random ones beside spread ones."""
-    rows, notes = [], Notes()
-    for name in ("xor", "01", "3456"):
-        for count in SPARSE:
-            row = Row(found, {how: f"{name}, {count}, {how}, " for how in HOW}, notes, not_here)
-            if row:
-                rows.append(
-                    (f"{name}, {count}", *row.cells("J", 2), row.difference("kmeans++", "random", "J", 2))
-                )
-    note = (
-        f"J of the paper's kernel; beside the points of the {PAIRS} pairs so many landmarks, at random as in the paper or far from each other "
-        '(`landmarks="kmeans++"`). The last column has the standard error of the difference draw by draw.'
-    )
-    return paragraphs(table(("set, landmarks", *HOW, "kmeans++ less random"), rows), notes.text(), note)
 
 
 def seconds(n: int, landmarks: int | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Applications of learnt kernels: clustering, embedding, labelling, ranking, metrics and estimators.
+"""Applications of learnt kernels: clustering, embedding, metrics and estimators.
 
 Examples
 --------

@@ -1,11 +1,9 @@
 """Answers of several annotators about pairs: which answer is right, and how often each annotator is wrong.
 
 Each annotator has two unknown rates of wrong answers, about points of one cluster and about points of two.
-A pair may have several answers. Expectation and maximisation alternate: the probability that a pair is a
-must-link follows from the rates, and the rates follow from these probabilities. The result is a local
-maximum. Without a graph, nothing but repeated answers tells a good annotator from a bad one, and mistakes
-count as independent. `npkl_models.applications.pair_noise` reads the graph, too, and knows of pairs that
-mislead everybody.
+Expectation and maximisation alternate between the probability that each pair is a must-link and the rates;
+they end at a local maximum. Without a graph, nothing but repeated answers tells a good annotator from a bad
+one, and mistakes count as independent (`npkl_models.applications.pair_noise` reads the graph, too).
 
 Source: Dawid & Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm",
 Applied Statistics 28 (1979), here for the two classes must-link and cannot-link.
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
@@ -28,7 +27,6 @@ from npkl_models.model.pairs import Pairs
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand
 MISLED = 0.02  # share of pairs that mislead everybody, beforehand
-MISSING = ("None", "nan", "<NA>", "NaT")  # what values that stand for a missing name are printed as
 TURNS = 200  # largest number of turns
 STILL = 1e-6  # the largest change of a probability that stays
 
@@ -43,17 +41,12 @@ class AnnotatedPairs:
         Each pair once, with its more probable answer; m pairs.
     probability : ndarray of shape (m,)
         Probability that each pair is a must-link, by the answers alone.
-    must : ndarray of bool, shape (t,)
-        The answers.
-    pair : ndarray of int, shape (t,)
-        The pair that each answer is about, as a position in ``pairs``.
-    who : ndarray of int, shape (t,)
-        The annotator of each answer, as a position in ``names``.
+    must, pair, who : ndarray of shape (t,)
+        The answers as booleans, and the positions of their pairs in ``pairs`` and annotators in ``names``.
     names : ndarray of shape (a,)
         The annotators.
     rates : ndarray of shape (a, 2)
-        Estimated probabilities of a wrong answer about two points of one cluster, and about points of two
-        clusters, by the answers alone.
+        Probabilities of a wrong answer about two points of one cluster, and of two, by the answers alone.
     """
 
     pairs: Pairs
@@ -74,7 +67,7 @@ class AnnotatedPairs:
 
 
 def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: ArrayLike) -> AnnotatedPairs:
-    """Weigh the answers of several annotators.
+    """Weigh the answers of several annotators: each pair once, and the rates of the annotators.
 
     Parameters
     ----------
@@ -86,11 +79,6 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
         +1 for must-links and -1 for cannot-links, or booleans, or 1 and 0, or words such as must and cannot.
     annotator : array_like of shape (t,)
         Who gave each answer: names or numbers.
-
-    Returns
-    -------
-    AnnotatedPairs
-        Each pair once, with its more probable answer, and the rates of the annotators.
 
     Raises
     ------
@@ -104,8 +92,6 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     >>> found = annotated_pairs(3, ends, [1, 1, -1, -1, -1, 1], ["ann", "bob", "cat"] * 2)
     >>> found.pairs.must_link.tolist(), found.pairs.cannot_link.tolist()
     ([[0, 1]], [[1, 2]])
-    >>> found.names[found.rates.sum(axis=1).argmax()].item()
-    'cat'
     """
     ends, must = whole_array(pairs, "pairs of shape (m, 2)"), signs(answers) > 0
     names, who = _names(annotator)
@@ -128,24 +114,20 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
 
 
 def _names(annotator: Any) -> tuple[Array, Index]:
+    import pandas
+
     values = np.asarray(annotator)
     if values.ndim != 1 or values.dtype.kind not in "biuUSOf":
         raise ProblemError(
             "annotator must have a name or number for each answer, in one row, got an array of "
             f"{values.dtype} with shape {values.shape}"
         )
-    if values.dtype.kind == "O":
-        lacking = np.array([not isinstance(one, str) and str(one) in MISSING for one in values], dtype=bool)
-    else:
-        lacking = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
-    if lacking.any():
-        where = np.flatnonzero(lacking)[:5].tolist()
+    where = np.flatnonzero(pandas.isna(values))[:5].tolist()
+    if where:
         raise ProblemError(
             f"annotator must have a name or a number for each answer, got None or NaN at positions {where}"
         )
-    if values.dtype.kind == "O":
-        values = values.astype(str)
-    names, who = np.unique(values, return_inverse=True)
+    names, who = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
     return names, who.ravel().astype(np.intp)
 
 
@@ -164,7 +146,7 @@ def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Arr
         rates = counted_rates(must[shared], same[shared], who[shared], before)
         one, two = rates[who].T
         odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
-        new = 1 / (1 + np.exp(-np.clip(np.bincount(pair, odds, m), -500, 500)))
+        new = expit(np.bincount(pair, odds, m))
         still = np.abs(new - probability).max() < STILL
         probability = new
         if still:

@@ -1,15 +1,13 @@
 """An audit of pairs: which pairs contradict the graph and the other pairs, and may be wrong.
 
-The optimum as a function of a pair's weight w is concave, since it is a minimum of linear functions. Its
-slope is the loss of the pair at the optimum. So leaving out the pair lowers the optimum by the integral of
-its loss from weight 0 to w. The integral is at least w loss(z), with z the value of the kernel, and at most
-w loss(z0), with z0 the value without the pair. If the value responds in proportion to the multiplier, the
-integral for a square or an active squared hinge is exactly w sqrt(loss(z) loss(z0)). This number is the
-score. An exact z0 would take a solve for each pair; it is estimated by the value between the neighbours of
-the two points.
+The optimum is concave in a pair's weight w, and its slope is the loss of the pair at the optimum. So without
+the pair the optimum is lower by at least w loss(z), with z the value of the kernel, and at most w loss(z0),
+with z0 the value without the pair. If the value responds in proportion to the multiplier, it is
+w sqrt(loss(z) loss(z0)) for a square or an active squared hinge. This number is the score, with the value
+between the neighbours of the two points for z0, since an exact one would take a solve for each pair.
 
-If the number of clusters is known, each pair also gets the probability that it is wrong, by the model of
-`npkl_models.applications.pair_noise`.
+If the number of clusters is known, each pair also gets the probability that it is wrong
+(`npkl_models.applications.pair_noise`).
 """
 
 from __future__ import annotations
@@ -24,8 +22,7 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
-from npkl_models.applications.propagated import propagated_spectral
-from npkl_models.applications.signed import signed_spectral
+from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.errors import ProblemError, instance, optional
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number, whole_number
@@ -43,27 +40,20 @@ class Audit:
 
     Attributes
     ----------
-    pairs : ndarray of int, shape (m, 2)
-        The pairs (i, j).
-    must : ndarray of bool, shape (m,)
-        Whether a pair is a must-link.
-    value : ndarray of shape (m,)
-        The value z_e = K_ij of each pair.
-    expected : ndarray of shape (m,)
-        The value between the mean of i's neighbours and the mean of j's neighbours.
+    pairs, must : ndarray of shape (m, 2) and (m,)
+        The pairs (i, j), and whether each is a must-link.
+    value, expected : ndarray of shape (m,)
+        K_ij, and the value between the mean of i's neighbours and the mean of j's neighbours.
     multiplier : ndarray of shape (m,)
-        The multiplier y_e, which is the slope of the weighted loss: negative if the pair draws its points
-        together.
+        The slope y_e of the weighted loss: negative if the pair draws its points together.
     loss : ndarray of shape (m,)
         The weighted loss of each pair. Without the pair, the optimum is lower by at least this number.
     score : ndarray of shape (m,)
-        An estimate of how much lower the optimum is without the pair; 0 for a pair whose value meets its
-        target or goes beyond it.
+        An estimate of how much lower the optimum is without the pair; 0 for a pair that meets its target.
     wrong : ndarray of shape (m,) or None
         Probability that the pair is wrong, if the number of clusters was given; it then decides the order.
     noise : PairNoise or None
-        The model behind ``wrong``: rates of wrong pairs, and probabilities of the clusters. Its must-links
-        come first, and a pair that several terms hold is there once.
+        The model behind ``wrong``. Its must-links come first, and a pair of several terms is there once.
     """
 
     pairs: Index
@@ -77,18 +67,9 @@ class Audit:
     noise: PairNoise | None = None
 
     def suspects(self, share: float = 0.1) -> Index:
-        """The given share of the pairs, the first ones; pairs with a score of 0 are left out.
+        """The given share of the pairs, the first ones, without those of score 0.
 
         With probabilities, pairs that are more likely right than wrong are left out instead.
-
-        Examples
-        --------
-        >>> import npkl_models as nm
-        >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-        >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
-        >>> solution = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve()
-        >>> nm.applications.audit.audit_pairs(solution).suspects(0.2).tolist()
-        [[1, 4]]
         """
         if not 0 < real_number(share, "share") <= 1:
             raise ProblemError(f"share must be above 0 and at most 1, got {share}")
@@ -148,16 +129,15 @@ def audit_pairs(
         The solution of a problem whose pairs have a loss. Weights from 1 to 10 are best for an audit: with
         larger weights the kernel is bent until it agrees with the pairs.
     n_clusters : int, optional
-        Number of clusters, at least 2. If it is given, each pair gets the probability that it is wrong. The
-        model begins with the clusters of k-means on the kernel and with those of signed and of propagated
-        spectral clustering, and averages the results; those that answers and graph speak for count more.
+        Number of clusters, at least 2, for the probability that each pair is wrong. The model begins with the
+        clusters of k-means on the kernel and with those of signed and of propagated spectral clustering.
     noise : "auto" or float
-        The rate of wrong pairs, below 0.5; "auto" estimates the rate. Used only with ``n_clusters``.
+        The rate of wrong pairs, below 0.5; "auto" estimates it. Used only with ``n_clusters``, as all below.
     annotated : AnnotatedPairs, optional
-        All answers of several annotators to the pairs (`npkl_models.applications.annotators`). The problem
-        must be one of ``annotated.pairs``, or of some of them. Used only with ``n_clusters``.
+        All answers of several annotators (`npkl_models.applications.annotators`). The problem must be one of
+        ``annotated.pairs``, or of some of them.
     random_state, n_init : int
-        Seed and number of restarts of k-means. Used only with ``n_clusters``.
+        Seed and number of restarts of k-means.
 
     Returns
     -------
@@ -167,8 +147,8 @@ def audit_pairs(
     Raises
     ------
     ProblemError
-        If no pair has a loss, as in `hard_pcp`, where all pairs are constraints; or if a pair is both a
-        must-link and a cannot-link and ``n_clusters`` is given.
+        If no pair has a loss, as in `hard_pcp`; or if a pair is both a must-link and a cannot-link and
+        ``n_clusters`` is given.
     SolverError
         If the solution has no kernel.
 
@@ -179,10 +159,8 @@ def audit_pairs(
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
     >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
     >>> found = audit_pairs(nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve())
-    >>> found
-    Audit(5 pairs, 5 with a score)
-    >>> found.pairs[0].tolist(), bool(found.must[0])
-    ([1, 4], True)
+    >>> found, found.suspects(0.2).tolist()
+    (Audit(5 pairs, 5 with a score), [[1, 4]])
     """
     instance(solution, Solution, "solution", "problem.solve()")
     if annotated is not None:

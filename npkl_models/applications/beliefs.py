@@ -1,17 +1,15 @@
 """Belief propagation: the clusters of points from what each point and each pair says.
 
 Every point i has an unknown cluster c_i, and evidence u_i(c) for each cluster. An answer to a pair (i, j) is
-right with a known probability. So the probability of all answers is
+right with a known probability, so the probability of all answers is
 
     Z = sum_c prod_i u_i(c_i) prod_(i,j) psi_ij(c_i, c_j),
 
-where psi is the probability of the answer, which depends only on whether c_i = c_j. Messages between points
-compute the probability of each cluster at each point and, by Bethe's formula, log Z. Both are exact if the
-pairs form no cycle and there are enough rounds. On cycles they are approximations.
+where psi depends only on whether c_i = c_j. Messages between points compute the probability of each cluster
+at each point and, by Bethe's formula, log Z. Both are exact if the pairs form no cycle.
 
 Sources: Pearl, "Probabilistic Reasoning in Intelligent Systems" (1988), chapter 4; Yedidia, Freeman & Weiss,
-"Constructing Free-Energy Approximations and Generalized Belief Propagation Algorithms", IEEE Transactions on
-Information Theory 51 (2005), section IV.
+IEEE Transactions on Information Theory 51 (2005), section IV.
 """
 
 from __future__ import annotations
@@ -33,27 +31,13 @@ LEAST = 1e-12  # the smallest message; no two points are surely together, or sur
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """What the messages say.
+    """What the messages say."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, k)
-        Probability of each cluster at each point.
-    before : ndarray of shape (m,)
-        Probability that the two points of a pair are in one cluster, without the answers to this pair.
-    together : ndarray of shape (m,)
-        The same probability with the answers to this pair.
-    log_evidence : float
-        log Z, by Bethe's formula.
-    messages : ndarray of shape (2 m, k)
-        The last messages.
-    """
-
-    points: Array
-    before: Array
-    together: Array
-    log_evidence: float
-    messages: Array
+    points: Array  # n x k: probability of each cluster at each point
+    before: Array  # m: probability that a pair's points are in one cluster, without the answers to this pair
+    together: Array  # m: the same with them
+    log_evidence: float  # log Z, by Bethe's formula
+    messages: Array  # 2 m x k: the last ones
 
 
 class Answers:
@@ -66,11 +50,10 @@ class Answers:
     i, j : ndarray of int, shape (m,)
         The two points of each pair; no pair is repeated.
     must : ndarray of bool, shape (t,)
-        The answers: True if the pair is said to be a must-link, False if it is said to be a cannot-link.
-    pair : ndarray of int, shape (t,), optional
-        The pair that each answer is about; by default there is one answer to each pair, in their order.
-    who : ndarray of int, shape (t,), optional
-        The annotator who gave each answer, counted from 0; by default there is one.
+        The answers: whether the pair is said to be a must-link.
+    pair, who : ndarray of int, shape (t,), optional
+        The pair and the annotator of each answer; by default one answer to each pair in turn, of one
+        annotator.
 
     Attributes
     ----------
@@ -142,9 +125,8 @@ class Answers:
     def likelihood(self, rates: ArrayLike) -> tuple[Array, Array, float]:
         """The probability of the answers to each pair, if its points are of one cluster, and if of two.
 
-        ``rates`` are those of `log_likelihood`. Both probabilities of a pair are divided by the larger one;
-        the third number is the sum of the logarithms of the divisors. Many answers to one pair may leave a
-        probability of 0.
+        ``rates`` are those of `log_likelihood`. Both are divided by the larger one; the third number is the
+        sum of the logarithms of the divisors. Many answers to one pair may leave a probability of 0.
         """
         logs = self.log_likelihood(rates)
         largest = logs.max(axis=0)
@@ -156,16 +138,9 @@ class Answers:
     ) -> Beliefs:  # fmt: skip
         """The beliefs after a number of rounds of messages.
 
-        Parameters
-        ----------
-        evidence : ndarray of shape (n, k)
-            u_i(c), positive; each row has the sum 1.
-        rates : array_like of shape (2,) or (annotators, 2)
-            Probabilities of a wrong answer, strictly between 0 and 1, as in `likelihood`.
-        rounds : int
-            Number of rounds.
-        first : ndarray of shape (2 m, k), optional
-            The first messages, for example those of similar rates; by default they say nothing.
+        ``evidence`` (n x k) is u_i(c), positive with rows of sum 1; ``rates`` are as in `log_likelihood`,
+        strictly between 0 and 1. ``first`` (2 m x k) are messages to begin with, such as those of similar
+        rates.
         """
         m, k = self.i.size, evidence.shape[1]
         together, apart, divided = self.likelihood(rates)
@@ -190,8 +165,8 @@ class Answers:
     def _cavity(self, logs: Array, message: Array) -> tuple[Array, Array, Array]:
         """For each message its sender's belief without the receiver's message; and what points believe.
 
-        The beliefs of points are scaled to the largest value 1. The third array has the logarithms of their
-        sums before the scaling.
+        The beliefs of points have the largest value 1; the third array has the logarithms of their sums
+        before.
         """
         total = logs + self.sums @ np.log(message)
         largest = total.max(axis=1, keepdims=True)

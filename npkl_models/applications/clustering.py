@@ -27,10 +27,8 @@ def kernel_kmeans(
     ----------
     kernel : Solution, or ndarray of shape (n, r) or (n, n)
         A solution, a factor, or a symmetric kernel matrix.
-    n_clusters : int
-        Number of clusters.
-    n_init : int
-        Number of restarts; the best restart is kept.
+    n_clusters, n_init : int
+        Number of clusters, and of restarts; the best restart is kept.
     random_state : int
         Seed of k-means.
     sample_weight : ndarray of shape (n,), optional
@@ -45,19 +43,23 @@ def kernel_kmeans(
     --------
     >>> import numpy as np
     >>> from npkl_models.applications.clustering import kernel_kmeans
-    >>> V = np.array([[0.0], [0.1], [5.0], [5.1]])
-    >>> labels = kernel_kmeans(V, 2)
+    >>> labels = kernel_kmeans(np.array([[0.0], [0.1], [5.0], [5.1]]), 2)
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
     from sklearn.cluster import KMeans
 
     V = as_rows(kernel)
-    if not 1 <= n_clusters <= len(V):
-        raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
+    check_clusters(n_clusters, len(V))
     model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
     labels = model.fit_predict(V, sample_weight=sample_weight)
     return np.asarray(labels, dtype=np.intp)
+
+
+def check_clusters(n_clusters: int, n: int) -> None:
+    """Refuse a number of clusters that n points cannot have."""
+    if not 1 <= n_clusters <= n:
+        raise ProblemError(f"n_clusters must be between 1 and n = {n}, got {n_clusters}")
 
 
 def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
@@ -65,12 +67,6 @@ def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
 
     Points whose label is unknown (-1, None, NaN, NA or empty text) do not count.
     Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
-
-    Examples
-    --------
-    >>> from npkl_models.applications.clustering import cluster_accuracy
-    >>> cluster_accuracy([0, 0, 1, 1], [1, 1, 0, 0])
-    1.0
     """
     from sklearn.metrics import rand_score
 
@@ -85,9 +81,7 @@ def as_rows(kernel: Any) -> Array:
     """Rows that have the distances of the kernel of a solution, a factor, or a kernel matrix (n x n)."""
     if isinstance(kernel, Solution):
         if kernel.V is None:
-            raise ProblemError(
-                f"a solution must have a kernel to cluster, got none; its status is {kernel.status}"
-            )
+            raise ProblemError(f"a solution must have a kernel to cluster, got none ({kernel.status})")
         return kernel.V
     A = finite(real_array(kernel, "a kernel"), "a kernel")
     if A.ndim != 2:
@@ -117,15 +111,8 @@ def unit_rows(V: Array) -> Array:
 def directions(kernel: Any, n_clusters: int) -> Array:
     """The rows of the kernel on its ``n_clusters`` leading axes, scaled to length 1.
 
-    With simplex targets (``pcp(..., cannot=-1 / (k - 1))``) these rows lie near k vertices of a simplex. Axes
+    With simplex targets (``pcp(..., cannot=-1 / (k - 1))``) they lie near k vertices of a simplex. Axes
     beyond the k-th carry smooth directions of the graph, which k-means would split.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.clustering import directions
-    >>> directions(np.array([[3.0, 0.0, 0.1], [0.0, 2.0, 0.1]]), 2).shape
-    (2, 2)
     """
     return unit_rows(principal(as_rows(kernel))[:, :n_clusters])
 

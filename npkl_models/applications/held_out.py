@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.applications.suggest import cosines, open_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import Seed, generator
@@ -20,8 +19,8 @@ from npkl_models.model.pairs import Pairs
 class PairFolds:
     """Splitter of pairs into folds; must-links and cannot-links are split separately.
 
-    A held-out pair that follows from the other folds would be no test, so it is left out. Such a pair lies
-    within a chain of must-links, or between two chains that a cannot-link keeps apart.
+    A held-out pair that follows from the other folds would be no test, so it is left out: it lies within a
+    chain of must-links, or between two chains that a cannot-link keeps apart.
 
     Parameters
     ----------
@@ -33,12 +32,9 @@ class PairFolds:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> from npkl_models.applications.held_out import PairFolds
     >>> pairs = nm.Pairs(8, [(0, 1), (2, 3)], [(0, 4), (5, 6)])
-    >>> for train, held in PairFolds(2).split(pairs):
-    ...     print(len(train), len(held))
-    2 2
-    2 2
+    >>> [(len(train), len(held)) for train, held in nm.PairFolds(2).split(pairs)]
+    [(2, 2), (2, 2)]
     """
 
     n_splits: int = 3
@@ -47,11 +43,8 @@ class PairFolds:
     def split(self, pairs: Pairs) -> Iterator[tuple[Pairs, Pairs]]:
         """Yield for each fold the pairs to learn from and the pairs that are held out.
 
-        Raises
-        ------
-        ProblemError
-            If there are fewer must-links or cannot-links than folds, or if all must-links or all cannot-links
-            of a fold follow from the other folds.
+        A ProblemError says so if there are fewer must-links or cannot-links than folds, or if all must-links
+        or all cannot-links of a fold follow from the other folds.
         """
         kinds = (pairs.must_link, pairs.cannot_link)
         folds = self.n_splits
@@ -68,35 +61,35 @@ class PairFolds:
 
 def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Pairs, Pairs]:
     """The pairs to learn from, and the held-out pairs that do not follow from them."""
-    train = _some(pairs, ~out)
+    train = some_pairs(pairs, ~out, pairs.confidence)
     ends = np.stack([pairs.i, pairs.j], axis=1)
     held = out.copy()
-    held[out] = open_pairs(ends[out], train.groups()[1], train.cannot_link)
+    held[out] = _open(ends[out], train)
     if not all((held & (pairs.sign == sign)).any() for sign in (1.0, -1.0)):
         raise ProblemError(
             f"pairs must not all follow from each other, but all must-links or all cannot-links of fold "
             f"{fold} follow from the other folds; use fewer folds or give other pairs"
         )
-    return train, _some(pairs, held)
+    return train, some_pairs(pairs, held, pairs.confidence)
 
 
-def _some(pairs: Pairs, kept: Mask) -> Pairs:
+def _open(ends: Index, known: Pairs) -> Mask:
+    """Which pairs (m, 2) do not follow from the known pairs."""
+    count, group = known.groups()
+    codes = [np.sort(group[part], axis=1) @ np.array([count, 1]) for part in (ends, known.cannot_link)]
+    return (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])
+
+
+def some_pairs(pairs: Pairs, kept: Mask, confidence: Array) -> Pairs:
+    """The pairs where ``kept`` (m,) is true, with other confidences (m,)."""
     ends, must = np.stack([pairs.i, pairs.j], axis=1), pairs.sign > 0
-    return Pairs(pairs.n, ends[kept & must], ends[kept & ~must], pairs.confidence[kept])
+    return Pairs(pairs.n, ends[kept & must], ends[kept & ~must], confidence[kept])
 
 
 def share_met(labels: ArrayLike, pairs: Pairs) -> float:
     """The mean of two shares: must-links within a cluster, and cannot-links across clusters.
 
-    If the pairs are of one kind only, the result is the share of that kind. Two random clusters, and one
-    cluster of all points, score one half on average.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.held_out import share_met
-    >>> share_met([0, 0, 1, 1], nm.Pairs(4, [(0, 1), (1, 2)], [(0, 3)]))
-    0.75
+    Of pairs of one kind it is the share of that kind. Random clusters, and one cluster, score one half.
     """
     of: Index = np.asarray(labels)
     met = (of[pairs.i] == of[pairs.j]) == (pairs.sign > 0)
@@ -104,25 +97,20 @@ def share_met(labels: ArrayLike, pairs: Pairs) -> float:
 
 
 def ranked_rightly(V: Array, pairs: Pairs) -> float:
-    """The probability that a must-link has a larger cosine than a cannot-link.
+    """The area under the ROC curve of the cosines: how often a must-link has a larger one than a cannot-link.
 
-    This is the area under the ROC curve of K_ij / sqrt(K_ii K_jj).
-
-    Raises
-    ------
-    ProblemError
-        If there are no must-links or no cannot-links.
+    A ProblemError says so if there are no must-links or no cannot-links.
     """
     from sklearn.metrics import roc_auc_score
 
     if not (len(pairs.must_link) and len(pairs.cannot_link)):
         raise ProblemError(f"pairs to rank must include must-links and cannot-links, got {pairs}")
-    ends = np.stack([pairs.i, pairs.j], axis=1)
-    return float(roc_auc_score(pairs.sign > 0, cosines(V, ends)))
+    rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
+    return float(roc_auc_score(pairs.sign > 0, np.einsum("er,er->e", rows[pairs.i], rows[pairs.j])))
 
 
 def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | None = None) -> Array:
-    """Cross-validate an estimator on held-out pairs.
+    """Cross-validate an estimator on held-out pairs: one score for each fold, shape (folds,).
 
     Parameters
     ----------
@@ -134,20 +122,6 @@ def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | Non
         The pairs that are split.
     folds : PairFolds, optional
         The splitter; by default three folds.
-
-    Returns
-    -------
-    ndarray of shape (folds,)
-        One score for each fold.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.held_out import cross_val_pairs
-    >>> iris = nm.datasets.load("iris")
-    >>> pairs = nm.Pairs.from_labels(iris.y, 60, 60, random_state=0)
-    >>> bool(cross_val_pairs(nm.NPKLKernel(), iris.X, pairs).mean() > 0.9)
-    True
     """
     from sklearn.base import clone
 

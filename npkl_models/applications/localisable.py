@@ -41,9 +41,9 @@ def loose_points(solution: Solution, known: Anchors | None = None) -> Mask:
     """Points that other optimal kernels may move (n,).
 
     Every optimal kernel has its range in the null space N of an optimal slack. If that space is the range of
-    the kernel (strict complementarity), the kernel has the largest rank of all optimal kernels, and no point
-    is loose. Otherwise a point is loose if a null vector beyond that range moves it, and if a kernel N U N'
-    with the same values also does. Above order 2,000 no point is tested.
+    the kernel (strict complementarity), no point is loose. Otherwise a point is loose if a null vector
+    beyond that range moves it, and if a kernel N U N' with the same values also does. Above order 2,000 none
+    is tested.
     """
     problem, y = solution.problem, solution.certificate.multipliers
     out = np.zeros(problem.n, dtype=bool)
@@ -64,9 +64,8 @@ def moved(solution: Solution, N: Array, known: Anchors | None) -> Mask:
     """Points that some N U N' moves that changes no value that all optimal kernels share (n,).
 
     A multiplier strictly inside the domain of its loss fixes the value (the conjugate is smooth there), and
-    equalities are fixed. So optimal kernels in the range of N differ by such an N U N'. A point moves if its
-    distance from an anchor changes; without anchors, if most of its distances do. All points, if the table of
-    the values is too large.
+    equalities are fixed. A point moves if its distance from an anchor changes; without anchors, if most of
+    its distances do. All points, if the table of the values is too large.
     """
     problem, y = solution.problem, solution.certificate.multipliers
     a, b = np.triu_indices(N.shape[1])

@@ -1,7 +1,6 @@
-"""The search for the rates of wrong answers and for the weight of the neighbours' word.
+"""The search for the rates of wrong answers and for the weight of the neighbours' word, on a grid.
 
-The parameters lie on a grid. The search takes steps to better neighbours on it, and the results near the
-best place are averaged, each weighted by its evidence.
+It takes steps to better neighbours; results near the best place are averaged by their evidence.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from scipy.special import expit, logit
 
 from npkl_models.applications.annotators import counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers, Beliefs
@@ -43,57 +43,25 @@ USUAL = Place((6, 4, 4), None)  # where the search begins: a rate of 0.1, a powe
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """Means over the parameters near the best ones.
+    """Means over the parameters near the best ones."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, k)
-        Probability of each cluster at each point.
-    together : ndarray of shape (m,)
-        Probability that the two points of each pair are in one cluster.
-    before : ndarray of shape (m,)
-        The same probability without the answers to the pair.
-    rates : ndarray of shape (2,)
-        Rates of wrong answers about points of one cluster and of two clusters.
-    own : ndarray of shape (annotators, 2)
-        What is added to the log-odds of the common rates for each annotator.
-    own_rates : ndarray of shape (annotators, 2)
-        The rates of each annotator.
-    value : float
-        The number by which the best place was chosen.
-    accuses : bool
-        Whether Schwarz's criterion accepts rates above the smallest one.
-    trust : float or None
-        The power of the neighbours' word at the best place; None for a partition that is kept as it is.
-    misled : float
-        Share of the pairs with several answers that mislead all annotators.
-    """
-
-    points: Array
-    together: Array
-    before: Array
-    rates: Array
-    own: Array
-    own_rates: Array
-    value: float
-    accuses: bool
-    trust: float | None
-    misled: float = 0.0
+    points: Array  # n x k: probability of each cluster at each point
+    together: Array  # m: probability that the two points of each pair are in one cluster
+    rates: Array  # 2: of wrong answers about points of one cluster, and of two
+    own: Array  # annotators x 2: what is added to the log-odds of the common rates
+    own_rates: Array  # annotators x 2
+    value: float  # the number by which the best place was chosen
+    accuses: bool  # whether Schwarz's criterion accepts rates above the smallest one
+    trust: float | None  # power of the neighbours' word; None for a partition that is kept as it is
+    misled: float = 0.0  # share of the pairs with several answers that mislead all annotators
 
 
 class Search:
     """The search for the parameters that make the answers most probable, given the neighbours' word.
 
-    Parameters
-    ----------
-    word : ndarray of shape (n, k)
-        Mean belief of each point's neighbours.
-    answers : Answers
-        The answers.
-    fixed : float or None
-        The rate of wrong answers, if it is known.
-    own : ndarray of shape (annotators, 2)
-        What is added to the log-odds of the common rates for each annotator.
+    ``word`` (n x k) is the mean belief of each point's neighbours, ``fixed`` the rate of wrong answers if it
+    is known, and ``own`` (annotators x 2) what is added to the log-odds of the common rates for each
+    annotator.
     """
 
     def __init__(self, word: Array, answers: Answers, fixed: float | None, own: Array) -> None:
@@ -129,7 +97,7 @@ class Search:
             _, trust, doubt = place.at
             share = DOUBT[doubt]
             known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
-            known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
+            known += ((logit(share) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
             known += float(np.sum((self.own / SPREAD_OWN) ** 2))
             price = 0.0 if place.other is None else self.price
             self.known[place] = self.beliefs(place).log_evidence - float(known) / 2 - price
@@ -138,7 +106,7 @@ class Search:
     def learnt(self, place: Place) -> tuple[Array, Answers]:
         """What the answers say of each annotator's rates, and of the share of misleading pairs.
 
-        The first are relative to the common rates (annotators x 2).
+        The rates (annotators x 2) are relative to the common ones.
         """
         answers, common = self.answers, self.rates(place)
         before, rates = self.beliefs(place).before, self.own_rates(place)
@@ -150,7 +118,7 @@ class Search:
             return self.own, answers
         every = np.tile(common, (len(self.own), 1))
         found = counted_rates(answers.must, seen[answers.pair], answers.who, every)
-        return np.asarray(_odds(found) - _odds(common)), answers
+        return np.asarray(logit(found) - logit(common)), answers
 
     def climb(self, place: Place, whole: bool = True) -> Place:
         """Steps of one parameter at a time until none is better.
@@ -202,11 +170,8 @@ class Search:
         values = np.array([value for value, _ in found])
         share = np.exp(values - values.max())
         share /= share.sum()
-        points, together, before = 0.0, 0.0, 0.0
-        for part, (_, one) in zip(share, found, strict=True):
-            points = points + part * one.points
-            together = together + part * one.together
-            before = before + part * one.before
+        points = np.sum([part * one.points for part, (_, one) in zip(share, found, strict=True)], axis=0)
+        together = share @ np.array([one.together for _, one in found])
         rates = share @ np.array([self.rates(place) for place in places])
         if self.fixed is not None:
             rates[:] = self.fixed
@@ -215,24 +180,15 @@ class Search:
             right = self._ascend(_without(best), partial(self._steps, first=2))
             accuses = self.value(best) - self.value(right) > self.price
         own = self.own, self.own_rates(best)
-        means = np.asarray(points), np.asarray(together), np.asarray(before)
         trust = float(TRUST[best.at[1]])
-        return Averaged(*means, rates, *own, self.value(best), accuses, trust, self.answers.misled)
+        return Averaged(points, together, rates, *own, self.value(best), accuses, trust, self.answers.misled)
 
 
 def with_own(rates: Array, own: Array) -> Array:
     """The rates of each annotator (annotators x 2), from the common rates (2) and what is added."""
-    return np.clip(_rate(_odds(rates) + own), RATES[0], 1 - RATES[0])
+    return np.clip(expit(logit(rates) + own), RATES[0], 1 - RATES[0])
 
 
 def _without(place: Place) -> Place:
     """The same trust and doubt, with the smallest rate of wrong answers."""
     return Place((0, *place.at[1:]), None)
-
-
-def _odds(rate: Array) -> Array:
-    return np.asarray(np.log(rate / (1 - rate)))
-
-
-def _rate(odds: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-odds)))

@@ -2,18 +2,15 @@
 
 The clusters of the points and the rates of wrong answers are found together. A point's neighbours in the
 graph say something about its cluster, and so do the answers about it. The weight of the neighbours' word and
-the rates maximise the probability of all answers (`npkl_models.applications.beliefs`). This is a local
-maximum over clusters: it depends on the first clusters. Several first clusters are tried, and their results
-are mixed (`npkl_models.applications.calibration`). Messages are approximations on cycles of pairs. So a few
-answers that contradict each other in a short cycle, and nothing else, may all be believed.
+the rates maximise the probability of all answers (`npkl_models.applications.beliefs`), a local maximum that
+depends on the first clusters. Several are tried and mixed (`npkl_models.applications.partitions`). Messages
+are approximations on cycles of pairs: a few answers that contradict each other in a short cycle, and nothing
+else, may all be believed.
 
-Annotators make the same mistake where a pair is misleading: two points that look alike, or a wrong join of
-two tables. So a pair with several answers misleads with a probability that is estimated, too. If it does,
-everybody sees the opposite of what is true.
-
-The rates of wrong answers about points of one cluster and of two clusters are equal, unless different rates
-explain the answers so much better that Schwarz's criterion accepts one more parameter (Schwarz, "Estimating
-the Dimension of a Model", Annals of Statistics 6, 1978).
+A pair may mislead every annotator: two points that look alike, or a wrong join of two tables. So a pair with
+several answers misleads with a probability that is estimated, too. The rates about points of one cluster and
+of two are equal, unless different ones explain the answers so much better that Schwarz's criterion accepts
+one more parameter (Schwarz, Annals of Statistics 6, 1978).
 """
 
 from __future__ import annotations
@@ -28,9 +25,8 @@ from scipy.optimize import linear_sum_assignment
 
 from npkl_models.applications.annotators import MISLED, AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.calibration import mixed
 from npkl_models.applications.noise_search import USUAL, Averaged, Search
-from npkl_models.applications.partitions import Witnesses, first_beliefs, scaled_edges
+from npkl_models.applications.partitions import Witnesses, first_beliefs, mixed, scaled_edges
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_matrix, real_number, whole_array, whole_number
@@ -46,31 +42,25 @@ class PairNoise:
 
     Attributes
     ----------
-    pairs : ndarray of int, shape (m, 2)
-        The pairs.
-    must : ndarray of bool, shape (m,)
-        Whether the answer to a pair is must-link.
+    pairs, must : ndarray of shape (m, 2) and (m,)
+        The pairs, and whether the answer to each is must-link.
     wrong : ndarray of shape (m,)
         Probability that the answer to a pair is wrong.
     beliefs : ndarray of shape (n, n_clusters)
         Probability of each cluster at each point.
     rates : tuple of (float, float)
-        Estimated probability of a wrong answer about two points of one cluster (a cannot-link that should be
-        a must-link), and about points of two clusters.
+        Estimated probability of a wrong answer about two points of one cluster, and about points of two.
     log_evidence : float
-        The number by which results are compared, of the best one: what the answers and the graph say for its
-        clusters (`npkl_models.applications.partitions`).
+        What the answers and the graph say for the clusters of the best result; it compares results.
     accuses : bool
-        Whether estimated rates of wrong answers explain the pairs so much better than the smallest rate that
-        Schwarz's criterion accepts them. False for a given rate.
+        Whether estimated rates explain the pairs so much better than the smallest rate that Schwarz's
+        criterion accepts them. False for a given rate.
     annotator_rates : ndarray of shape (annotators, 2) or None
-        Rates of wrong answers of each annotator, about points of one cluster and of two clusters, if the
-        pairs have annotators.
+        The rates of each annotator, if the pairs have annotators.
     parts : tuple of Averaged
         The result of each set of first clusters, before they were mixed.
     misled : float
-        Estimated share of the pairs with several answers that mislead: all annotators see the opposite of
-        what is true. 0 if no pair has several answers, or if the given rate is 0.
+        Estimated share of the pairs with several answers that mislead all annotators.
     """
 
     pairs: Index
@@ -127,7 +117,7 @@ def pair_noise(
     n_clusters : int
         Number of clusters, at least 2.
     noise : "auto" or float
-        The rate of wrong answers, below 0.5; "auto" estimates the rate. Rates below 0.003 count as 0.003.
+        The rate of wrong answers, below 0.5; "auto" estimates it. Rates below 0.003 count as 0.003.
     annotated : AnnotatedPairs, optional
         All answers to the pairs, if several annotators answered; ``pairs`` are then ``annotated.pairs``.
     others : sequence of Averaged, optional
@@ -138,8 +128,7 @@ def pair_noise(
     Returns
     -------
     PairNoise
-        The mean of the results of all first clusters. Results without an empty cluster come first; a cluster
-        that no answer speaks of may stay empty.
+        The mean of the results of all first clusters. Results without an empty cluster come first.
 
     Raises
     ------
@@ -152,10 +141,9 @@ def pair_noise(
     >>> import npkl_models as nm
     >>> from npkl_models.applications.pair_noise import pair_noise
     >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(size=(40, 1))
-    >>> y = np.repeat([0, 1], 20)
     >>> together = [(0, 1), (2, 3), (4, 5), (6, 7), (20, 21), (23, 24), (5, 25)]  # the last one is wrong
     >>> pairs = nm.Pairs(40, together, [(0, 22), (4, 23), (7, 26), (8, 27)])
-    >>> found = pair_noise(nm.laplacian(X, 5), pairs, [y], 2)
+    >>> found = pair_noise(nm.laplacian(X, 5), pairs, [np.repeat([0, 1], 20)], 2)
     >>> found.pairs[found.wrong > 0.5].tolist()
     [[5, 25]]
     """

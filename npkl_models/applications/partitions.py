@@ -7,22 +7,23 @@ degrees, in which an edge within a cluster is more probable than one between clu
 
     W_in log(W_in / E_in) + W_out log(W_out / E_out),
 
-where W are the weights of the edges within and between clusters, and E what the degrees alone lead to expect.
-It is 0 if there are fewer edges within clusters than expected, since then the most probable factor is 1.
-Edges are no independent witnesses, and on some sets the graph says little of the clusters. So this number
-counts 0.4 log(trust) times, where trust is the power of the neighbours' word that explains the answers best.
+where W are the weights of the edges within and between clusters, and E what the degrees alone lead to expect;
+it is 0 if there are fewer edges within clusters than expected. Edges are no independent witnesses, so this
+number counts 0.4 log(trust) times, where trust is the power of the neighbours' word that explains the answers
+best.
 
-Sources: Karrer & Newman, "Stochastic Blockmodels and Community Structure in Networks", Physical Review E 83
-(2011); Newman, "Equivalence between Modularity Optimization and Maximum Likelihood Methods for Community
-Detection", Physical Review E 94 (2016).
+Sources: Karrer & Newman, Physical Review E 83 (2011); Newman, Physical Review E 94 (2016).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 from scipy.special import logit, xlogy
 
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
@@ -34,22 +35,16 @@ from npkl_models.linalg import Array, Index, Matrix
 FIRST = 0.9  # belief in the first cluster of a point
 KEPT = 0.98  # the same of a partition that is kept as it is
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
+TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
 LARGEST = 0.45  # the largest rate of wrong answers
 TURNS = 10  # number of times that rates and misleading pairs follow from each other
 
 
 @dataclass(frozen=True, eq=False)
 class Witnesses:
-    """The answers and the graph.
+    """The answers, and the edges (n x n) as `scaled_edges` returns them.
 
-    Attributes
-    ----------
-    edges : sparse matrix of shape (n, n)
-        Weights of the edges, as `scaled_edges` returns them.
-    answers : Answers
-        The answers.
-    fixed : float or None
-        The rate of wrong answers, if it is known.
+    ``fixed`` is the rate of wrong answers if it is known.
     """
 
     edges: Matrix
@@ -57,11 +52,7 @@ class Witnesses:
     fixed: float | None
 
     def rates(self, labels: Index) -> tuple[Array, Array, Answers]:
-        """What a partition says of the answers.
-
-        The common rates of wrong answers (2), those of each annotator (annotators x 2), and the answers with
-        the share of misleading pairs.
-        """
+        """The common rates of wrong answers (2), those of each annotator, and the answers with ``misled``."""
         answers = self.answers
         same = (labels[answers.i] == labels[answers.j]).astype(float)
         if self.fixed is None:
@@ -89,10 +80,7 @@ class Witnesses:
         return np.clip(every[0], RATES[0], LARGEST), np.clip(own, RATES[0], LARGEST)
 
     def of_answers(self, labels: Index, rates: Array, answers: Answers | None = None) -> float:
-        """Logarithm of the probability of all answers, if the partition is true.
-
-        ``answers`` are those of `rates`; by default no pair misleads.
-        """
+        """Logarithm of the probability of all answers (those of `rates`), if the partition is true."""
         together, apart = (answers or self.answers).log_likelihood(rates)
         same = labels[self.answers.i] == labels[self.answers.j]
         return float(np.where(same, together, apart).sum())
@@ -130,7 +118,47 @@ class Witnesses:
         price = float(np.log(max(len(answers), ENOUGH))) / 2
         accuses = self.fixed is None and value - right > price
         added = logit(own) - logit(common) if answers.annotators > 1 else np.zeros((1, 2))
-        return Averaged(points, said, before, common, added, own, value, accuses, None, answers.misled)
+        return Averaged(points, said, common, added, own, value, accuses, None, answers.misled)
+
+
+class Mixed(NamedTuple):
+    """The result that answers and graph speak for most, what they say for it, and means over all results.
+
+    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Averaged`.
+    """
+
+    best: Averaged
+    value: float
+    points: Array
+    together: Array
+    rates: Array
+
+
+def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
+    """The mean of the results of several first clusters (Hoeting et al., Statistical Science 14, 1999).
+
+    Each result is weighted by a power below 1 of what answers and graph say for its clusters. Only results
+    with the largest number of clusters are mixed.
+    """
+    sizes = [np.unique(part.points.argmax(axis=1)).size for part in parts]
+    kept = [part for part, size in zip(parts, sizes, strict=True) if size == max(sizes)]
+    trust = min((part.trust for part in parts if part.trust is not None), default=1.0)
+    judged = np.array([witnesses.judged(part.points.argmax(axis=1), trust) for part in kept])
+    best = kept[int(judged.argmax())]
+    share = np.exp((judged - judged.max()) / TEMPER)
+    share /= share.sum()
+    points = np.einsum("p,pnk->nk", share, [_named(part.points, best.points) for part in kept])
+    together = share @ np.array([part.together for part in kept])
+    rates = share @ np.array([part.rates for part in kept])
+    if witnesses.fixed is not None:
+        rates = np.full(2, witnesses.fixed)
+    points, together = (np.minimum(one, 1.0) for one in (points, together))  # shares sum to 1 to rounding
+    return Mixed(best, float(judged.max()), points, together, rates)
+
+
+def _named(points: Array, like: Array) -> Array:
+    """The beliefs with the clusters in the order that agrees best with other beliefs."""
+    return np.asarray(points[:, linear_sum_assignment(-(like.T @ points))[1]])
 
 
 def first_beliefs(labels: Index, k: int, share: float = FIRST) -> Array:
@@ -143,8 +171,7 @@ def first_beliefs(labels: Index, k: int, share: float = FIRST) -> Array:
 def scaled_edges(graph: Matrix) -> Matrix:
     """The weights of the edges (n x n, no diagonal) of a graph or Laplacian, scaled to count edges.
 
-    The sum of the scaled weights is the number of equal edges with the same ratio of the squared sum to the
-    sum of squares.
+    Their sum is the number of equal edges with the same ratio of the squared sum to the sum of squares.
     """
     A = affinities(graph)
     squares = float(np.sum(A.data**2))

@@ -1,27 +1,85 @@
 """Local refinement of an ordinal embedding: objectives that are not convex in the kernel.
 
-All start at the leading coordinates of a certified optimum of a convex problem and end at a local minimum;
-nothing is proved of them. t_ste and ckl bound what one wrong answer can cost by the logarithm of a distance.
-ste and gnmds are the logistic loss and the hinge without a penalty of the trace: few dimensions limit them.
+All start at the leading coordinates of a certified optimum and end at a local minimum; nothing is proved of
+them. t_ste and ckl bound what one wrong answer can cost by the logarithm of a distance. ste and gnmds are
+the logistic loss and the hinge without a penalty of the trace: few dimensions limit them.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from npkl_models.applications.descent import Compared, Rule, Slopes
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
 from npkl_models.errors import chosen
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array, Index, Matrix
 
 STEPS = 200  # of L-BFGS
 ACCURACY = 1e-4  # least relative fall of the objective in a step; smaller ones predict no better
 FLOOR = 0.05  # mu of crowd kernel learning, relative to the mean squared distance of the start
 
 
+Slopes = tuple[float, Array, Array]  # value, slopes in the near and in the far distances
+Rule = Callable[[Array, Array], Slopes]  # of the near and of the far distances
+
+
+class Compared:
+    """Comparisons (m x 3 or m x 4) of n points, as the sparse matrix of v_i - v_j of both distances."""
+
+    def __init__(self, rows: Index, n: int) -> None:
+        i, j = rows[:, 0], rows[:, 1]
+        one, other = (i, rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2], rows[:, 3])
+        self.rows, self.m, self.n = rows, len(rows), n
+        self.apart = _differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
+        self.back = self.apart.T.tocsr()
+
+    def distances(self, V: Array) -> tuple[Array, Array]:
+        """The squared distances of a factor V (n x r): the near ones and the far ones."""
+        squared = _row_squares(self.apart @ V)
+        return squared[: self.m], squared[self.m :]
+
+    def descend(self, V: Array, rule: Rule, penalty: float, accuracy: float, steps: int) -> Array:
+        """Minimise rule(near, far) + penalty ||W||^2 from the start V (n x r); W at the end.
+
+        The descent ends if a step lowers the objective by less than ``accuracy``, relative to the objective.
+        """
+        n, r = V.shape
+
+        def value(flat: Array) -> tuple[float, Array]:
+            W = flat.reshape(n, r)
+            between = self.apart @ W
+            squared = _row_squares(between)
+            total, of_near, of_far = rule(squared[: self.m], squared[self.m :])
+            between *= np.concatenate([of_near, of_far])[:, None]
+            gradient = np.asarray(self.back @ between)
+            if penalty:
+                total += penalty * float(flat @ flat)
+                gradient += penalty * W
+            return total, 2 * gradient.ravel()
+
+        limits = {"maxiter": steps, "ftol": accuracy, "gtol": 0.0}
+        found = minimize(value, V.ravel(), jac=True, method="L-BFGS-B", options=limits)
+        return np.asarray(found.x).reshape(n, r)
+
+
+def _row_squares(E: Array) -> Array:
+    """Squared lengths of the rows; a product with a vector of ones is quicker than a sum of short rows."""
+    return np.asarray((E * E) @ np.ones(E.shape[1]))
+
+
+def _differences(i: Index, j: Index, n: int) -> Matrix:
+    """The sparse matrix E (m x n) with the rows v_i - v_j of E V."""
+    at, one = np.arange(i.size), np.ones(i.size)
+    entries = np.concatenate([one, -one]), (np.concatenate([at, at]), np.concatenate([i, j]))
+    return sp.coo_array(entries, shape=(i.size, n)).tocsr()
+
+
 def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
     """The negative logarithm of the probability by Student's t, with ``dimensions`` - 1 degrees of freedom.
 
-    Source: van der Maaten & Weinberger, "Stochastic Triplet Embedding", MLSP 2012, eq. (6).
+    Van der Maaten & Weinberger, "Stochastic Triplet Embedding", MLSP 2012, eq. (6).
     """
     freedom = max(dimensions - 1, 1)
     power = 0.5 * (freedom + 1)
@@ -34,7 +92,7 @@ def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
 def ckl(near: Array, far: Array, floor: float) -> Slopes:
     """The negative logarithm of (mu + far) / (2 mu + near + far), with mu = ``floor``.
 
-    Source: Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
+    Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
     """
     other = floor + far
     both = floor + near + other
@@ -67,23 +125,9 @@ SCALED = ("t_ste", "ckl")  # objectives with a size of their own, whatever that 
 
 
 def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = ACCURACY) -> Array:
-    """A local minimum of the objective ``kind`` of the comparisons, from the start V (n x r).
+    """A local minimum (n x r) of the objective ``kind`` of the comparisons, from the start V (n x r).
 
-    Parameters
-    ----------
-    V : ndarray of shape (n, r)
-        The start.
-    compared : Compared, or ndarray of int with shape (m, 3) or (m, 4)
-        Comparisons, as in `npkl_models.formulations.ordinal.ordinal`.
-    kind : {"t_ste", "ckl", "ste", "gnmds"}
-        Objective.
-    accuracy : float
-        The descent ends if a step lowers the objective by less than this share of it.
-
-    Returns
-    -------
-    ndarray of shape (n, r)
-        The factor at the end.
+    The descent ends if a step lowers the objective by less than ``accuracy``, a share of it.
     """
     chosen("refine", kind, dict.fromkeys(REFINEMENTS))
     n, r = V.shape

@@ -42,26 +42,15 @@ class StructureRun:
         The solution of the best round's problem, which has only ``triplets`` as constraints.
     triplets : ndarray of int, shape (m, 3)
         Triplets (i, k, j) of the best round.
-    objective : float
-        Objective of the best round's kernel with the slack that all triplets need. This is an upper bound on
-        the optimum of the problem with all triplets.
-    bound : float
-        The largest certified bound of all rounds. Each round has fewer constraints, so its bound holds for
-        the problem with all triplets, too.
+    objective, bound : float
+        Upper and certified lower bound on the optimum of the problem with all triplets: the best kernel's
+        objective with the slack that all triplets need, and the largest bound of all rounds.
     slack : float
         The largest D_ik - D_ij of all triplets at the best round's kernel; zero if none is positive.
     rounds : int
         Number of rounds.
     settled : bool
         Whether the relative gap between ``objective`` and ``bound`` is at most the tolerance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.structure import structure_preserving
-    >>> run = structure_preserving(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> run.relative_gap <= 1e-4
-    True
     """
 
     solution: Solution
@@ -82,9 +71,9 @@ class StructureRun:
         return coordinates(self.solution, size)
 
     def preserved(self, W: Any, tol: float = 1e-6) -> bool:
-        """Whether each point's neighbours are nearer than all other points, up to ``tol``.
+        """Whether each point's neighbours are nearer than all other points.
 
-        Squared distances are compared; ``tol`` is relative to a bound on the largest squared distance.
+        Squared distances are compared, up to ``tol`` relative to a bound on the largest.
         """
         V = np.asarray(self.solution.V)
         largest = 4 * float(np.max(np.einsum("ir,ir->i", V - V.mean(axis=0), V - V.mean(axis=0))))
@@ -94,29 +83,8 @@ class StructureRun:
 def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
     """For each point i its worst triplet (i, k, j): k is its farthest neighbour, j its nearest other point.
 
-    Parameters
-    ----------
-    V : ndarray of shape (n, r)
-        Factor of the kernel.
-    graph : sparse array of shape (n, n)
-        Weights of the graph.
-
-    Returns
-    -------
-    triplets : ndarray of int, shape (m, 3)
-        One triplet for each point that has both neighbours and other points.
-    values : ndarray of shape (m,)
-        The difference D_ik - D_ij of the squared distances of each triplet.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> from npkl_models.applications.structure import most_violated
-    >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> triplets, values = most_violated(np.array([[0.0], [2.0], [1.0]]), path)
-    >>> triplets.tolist(), values.tolist()
-    ([[0, 1, 2], [2, 1, 0]], [3.0, 0.0])
+    Of a factor (n x r) and a graph (sparse, n x n). The triplets (m x 3) are those of points with both
+    neighbours and other points; the values (m,) are the differences D_ik - D_ij of squared distances.
     """
     from sklearn.metrics import euclidean_distances
 
@@ -143,10 +111,10 @@ def structure_preserving(
 ) -> StructureRun:  # fmt: skip
     """Structure preserving embedding with all triplets, of which only a few are ever built (cutting planes).
 
-    Each round solves `spe` with the current triplets and keeps the triplets with a positive multiplier. It
-    then adds the most violated triplets, at most one for each point, if they are violated by more than the
-    slack. Dropped triplets have no multiplier, so the bounds of the rounds do not fall, apart from the gaps
-    of the solves. The kernel of a round, with the slack of all triplets, gives an upper bound.
+    Each round solves `spe` with the current triplets and keeps those with a positive multiplier. It then
+    adds the most violated ones, at most one for each point, if they are violated by more than the slack.
+    Dropped triplets have no multiplier, so the bounds of the rounds do not fall, apart from the gaps of the
+    solves. Shaw & Jebara, ICML 2009; cutting planes by Kelley 1960.
 
     Parameters
     ----------
@@ -154,19 +122,10 @@ def structure_preserving(
         The graph.
     C, bound, centred
         Weight of the slack, bound on tr K^2, and centring, as in `spe`.
-    max_rounds : int
-        Largest number of rounds.
-    tol : float
-        Relative gap of the problem with all triplets at which the rounds end.
-    backend : str
-        Solver, as in `Problem.solve`; it must support `spe`.
-    options : dict, optional
-        Further options of `Problem.solve`.
-
-    Returns
-    -------
-    StructureRun
-        The best kernel, its triplets and the bounds.
+    max_rounds, tol : int and float
+        Largest number of rounds, and relative gap of the problem with all triplets that ends them.
+    backend, options
+        Solver, which must support `spe`, and further options, as in `Problem.solve`.
 
     Raises
     ------
@@ -174,10 +133,6 @@ def structure_preserving(
         If ``max_rounds`` is below 1 or ``tol`` is not positive.
     SolverError
         If a round has no kernel.
-
-    Notes
-    -----
-    Shaw & Jebara, ICML 2009; cutting planes by Kelley 1960.
     """
     if not (max_rounds >= 1 and tol > 0):
         raise ProblemError(f"max_rounds must be >= 1 and tol > 0, got {max_rounds!r} and {tol!r}")

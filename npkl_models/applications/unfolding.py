@@ -1,32 +1,112 @@
-"""scikit-learn transformers: unfolded coordinates of points, and of new points by their neighbours.
-
-Examples
---------
->>> from npkl_models.applications.unfolding import MVU
->>> MVU(n_neighbors=4)
-MVU(n_neighbors=4)
-"""
+"""scikit-learn transformers: unfolded coordinates of points, and of new points by their neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.answer.solution import Solution
+from npkl_models.applications.embedding import coordinates, scree
+from npkl_models.applications.estimators.solved import SolvedEstimator
 from npkl_models.applications.structure import structure_preserving
-from npkl_models.applications.unfolder import Unfolder
 from npkl_models.applications.volume import minimum_volume
+from npkl_models.errors import ProblemError, keywords
 from npkl_models.formulations import colored_mvu, mvu
 from npkl_models.formulations.neighborhood import neighborhood
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
+
+RIDGE = 1e-3  # ridge of the weights, times the trace of the neighbours' Gram matrix (Roweis & Saul 2000)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimator):  # type: ignore[misc]
+    """Base class of the unfolding transformers; each subclass adds parameters and solves its own problem.
+
+    Weights with sum one are fitted so that the weighted mean of a new point's neighbours is as near to it as
+    possible. The same weights, applied to the neighbours' coordinates, give the coordinates of the new point
+    (Saul & Roweis, JMLR 4, 2003, section 6). A training point keeps its own coordinates.
+    """
+
+    n_components: int = field(default=2, kw_only=False)
+    n_neighbors: int = 6
+    metric: str = "euclidean"
+    backend: str = "auto"
+    options: Mapping[str, object] | None = None
+
+    def _said(self) -> dict[str, Any]:
+        """The options of the solve."""
+        return keywords(self.options)
+
+    @abstractmethod
+    def _solved(self, X: Array, y: Any) -> Solution:
+        """Solve the problem of the points."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the kernel and its leading coordinates, of points (n x d) and, for some, labels (n,).
+
+        A ProblemError names a parameter that is out of range; a SolverError says that no kernel was found.
+        """
+        self._learn(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Call `fit` and return ``embedding_``, the coordinates of the training points."""
+        self._learn(X, y)
+        return self.embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates (m x n_components) of points (m x d); a training point keeps its own coordinates."""
+        check_is_fitted(self, "embedding_")
+        new = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.concatenate(list(self._placed(new, self.embedding_, self._combined)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _learn(self, X: Any, y: Any) -> None:
+        if y is None:
+            if self.__sklearn_tags__().target_tags.required:
+                name = type(self).__name__
+                raise ProblemError(f"{name} requires y to be passed, but the target y is None")
+            points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        else:
+            points, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        for name in ("n_components", "n_neighbors"):
+            whole_number(getattr(self, name), name, 1)
+        self.n_neighbors_ = self._neighbors(len(points))
+        self._keep(self._solved(points, y), points, stacklevel=4)
+        self.embedding_ = coordinates(self.solution_, self.n_components)
+        self.eigenvalues_ = scree(self.solution_)
+
+    def _combined(self, new: Array, _: Array, near: Index) -> Array:
+        return np.einsum("mk,mkc->mc", _barycentric(self._points, new, near), self.embedding_[near])
+
+
+def _barycentric(points: Array, new: Array, near: Index) -> Array:
+    """Weights (m, k) with row sums one: the weighted mean of the neighbours is nearest to the new point."""
+    apart = points[near] - new[:, None]
+    G = np.einsum("mkd,mld->mkl", apart, apart)
+    trace = np.einsum("mkk->m", G)
+    k = near.shape[1]
+    G[:, range(k), range(k)] += np.where(trace > 0, RIDGE * trace, 1.0)[:, None]
+    weights = np.linalg.solve(G, np.ones((*near.shape, 1)))[:, :, 0]
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MVU(Unfolder):
     """Maximum variance unfolding: keep the distances of neighbours and maximise the variance.
+
+    Weinberger, Sha & Saul, ICML 2004; for new points, Saul & Roweis, JMLR 4, 2003, section 6.
 
     Parameters
     ----------
@@ -35,20 +115,15 @@ class MVU(Unfolder):
     n_neighbors : int
         Number of neighbours of each point in the graph; all other points if there are fewer.
     nu : float
-        Weight of the distances. ``numpy.inf`` keeps the distances exactly; that problem is ill-conditioned
-        beyond a few hundred points. With a finite weight, each squared distance is off by its multiplier
-        over 2 nu. The multipliers grow with the square of the number of links from end to end.
-    components : {"connect", "refuse"}
-        Treatment of a disconnected graph, as in `mvu`: add edges between the components, or raise an error.
-        ``solution_.problem.name`` tells whether edges were added.
-    angles : bool
-        Whether distances between neighbours of one point are kept, too, as in `mvu`.
+        Weight of the distances; each squared distance is off by its multiplier over 2 nu. ``numpy.inf``
+        keeps them exactly; that problem is ill-conditioned beyond a few hundred points.
+    components, angles
+        As in `mvu`: "connect" a disconnected graph or "refuse" it, and whether to keep distances between
+        neighbours of one point, too. ``solution_.problem.name`` tells whether edges were added.
     metric : str
         Metric of the graph, as in `mvu`; not "precomputed".
-    backend : str
-        Solver, as in `Problem.solve`.
-    options : dict, optional
-        Further options of `Problem.solve`, for example ``{"tol": 1e-4, "time_limit": 60}``.
+    backend, options
+        Solver and further options, as in `Problem.solve`.
 
     Attributes
     ----------
@@ -56,18 +131,11 @@ class MVU(Unfolder):
         Coordinates of the training points.
     eigenvalues_ : ndarray
         Eigenvalues of the centred kernel, the largest first.
-    solution_ : Solution
-        The solution of the problem.
-    certificate_ : Certificate
-        The proved bounds on the optimum. `fit` issues a `ConvergenceWarning` unless the status is OPTIMAL.
-    n_neighbors_ : int
-        Number of neighbours that was used.
-    n_features_in_, feature_names_in_
-        Number and names of the features, as in scikit-learn.
-
-    Notes
-    -----
-    Weinberger, Sha & Saul, ICML 2004; for new points, Saul & Roweis, JMLR 4, 2003, section 6.
+    solution_, certificate_
+        The solution, and its proved bounds. `fit` issues a `ConvergenceWarning` unless the status is
+        OPTIMAL.
+    n_neighbors_, n_features_in_, feature_names_in_
+        Number of neighbours that was used, and the features, as in scikit-learn.
 
     Examples
     --------
@@ -75,11 +143,8 @@ class MVU(Unfolder):
     >>> from npkl_models.applications.unfolding import MVU
     >>> angle = np.linspace(0.0, 4.0, 40)
     >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> model = MVU(1, n_neighbors=2, nu=1e4).fit(X[::2])
-    >>> Z = model.transform(X)[:, 0]
+    >>> Z = MVU(1, n_neighbors=2, nu=1e4).fit(X[::2]).transform(X)[:, 0]
     >>> bool(abs(np.corrcoef(Z, angle)[0, 1]) > 0.999)
-    True
-    >>> model.certificate_.relative_gap <= 1e-6
     True
     """
 
@@ -98,10 +163,14 @@ class MVU(Unfolder):
 class ColoredMVU(Unfolder):
     """Coloured maximum variance unfolding: coordinates that depend on the labels, while neighbours stay near.
 
+    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008. The labels of training points influence their
+    coordinates; new points are placed without labels. Judge a classifier of these coordinates on points that
+    were held out.
+
     Parameters
     ----------
     n_components, n_neighbors, metric, backend, options
-        Same as in `MVU`. Components of a disconnected graph are always joined by added edges.
+        As in `MVU`. Components of a disconnected graph are always joined by added edges.
     C : float
         Weight of the distances, as in `colored_mvu`.
     bound : float, optional
@@ -113,20 +182,13 @@ class ColoredMVU(Unfolder):
     Attributes
     ----------
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        Same as in `MVU`.
-
-    Notes
-    -----
-    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008. The labels of training points influence their
-    coordinates; new points are placed without labels. Judge a classifier that uses these coordinates on
-    points that were held out.
+        As in `MVU`.
 
     Examples
     --------
     >>> from npkl_models.applications.unfolding import ColoredMVU
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.5], [5.0]]
-    >>> model = ColoredMVU(1, n_neighbors=2).fit(X, [0, 0, 0, 1, 1, 1])
-    >>> model.transform([[0.5], [4.75]]).shape
+    >>> ColoredMVU(1, n_neighbors=2).fit(X, [0, 0, 0, 1, 1, 1]).transform([[0.5], [4.75]]).shape
     (2, 1)
     """
 
@@ -152,35 +214,32 @@ class ColoredMVU(Unfolder):
 class MVE(Unfolder):
     """Minimum volume embedding: increase the first eigenvalues of the kernel, and decrease the others.
 
+    Shaw & Jebara, AISTATS 2007.
+
     Parameters
     ----------
     n_components : int
         Number d of coordinates, which is also the number of eigenvalues that grow; less than n.
     n_neighbors, metric, backend, options
-        Same as in `MVU`. Components of a disconnected graph are always joined by added edges.
-    C : float
-        Weight of the distances, as in `mve`.
-    max_steps : int
-        Largest number of steps, as in `npkl_models.applications.volume.minimum_volume`.
+        As in `MVU`. Components of a disconnected graph are always joined by added edges.
+    C, max_steps
+        Weight of the distances, as in `mve`, and largest number of steps, as in
+        `npkl_models.applications.volume.minimum_volume`.
 
     Attributes
     ----------
     run_ : VolumeRun
-        The record of all steps.
+        The record of all steps. Solution and certificate belong to the best one, whose directions were
+        fixed.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        Same as in `MVU`. Solution and certificate belong to the best step, whose directions were fixed.
-
-    Notes
-    -----
-    Shaw & Jebara, AISTATS 2007.
+        As in `MVU`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from npkl_models.applications.unfolding import MVE
     >>> angle = np.linspace(0.0, 4.0, 12)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> model = MVE(1, n_neighbors=2, C=100.0).fit(X)
+    >>> model = MVE(1, n_neighbors=2).fit(np.column_stack([np.cos(angle), np.sin(angle)]))
     >>> bool(model.eigenvalues_[0] > 0.99 * model.eigenvalues_.sum())
     True
     """
@@ -200,39 +259,34 @@ class MVE(Unfolder):
 class SPE(Unfolder):
     """Structure preserving embedding: each point's neighbours in the graph stay nearer than all other points.
 
+    Shaw & Jebara, ICML 2009. Only the graph of the points is used, not their distances.
+
     Parameters
     ----------
     n_components, metric, backend, options
-        Same as in `MVU`; the backend must support `spe`.
+        As in `MVU`; the backend must support `spe`.
     n_neighbors : int
-        Number of neighbours of each point in the graph. Some points must be two edges apart. Components of
-        a disconnected graph are joined by added edges.
-    C : float
-        Weight of the slack, as in `spe`.
-    bound : float, optional
-        Number B of the constraint tr K^2 <= B; n by default.
+        Number of neighbours of each point in the graph, so few that some points are two edges apart.
+        Components of a disconnected graph are joined by added edges.
+    C, bound
+        Weight of the slack, and number B of the constraint tr K^2 <= B (n by default), as in `spe`.
     tol : float
         Relative gap of the problem with all triplets at which the rounds end.
 
     Attributes
     ----------
     run_ : StructureRun
-        The result of the rounds; its gap refers to the problem with all triplets.
+        The result of the rounds; its gap refers to the problem with all triplets. Solution and certificate
+        belong to the best round and cover only its triplets.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        Same as in `MVU`. Solution and certificate belong to the best round and cover only its triplets.
-
-    Notes
-    -----
-    Shaw & Jebara, ICML 2009. Only the graph of the points is used, not their distances.
+        As in `MVU`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from npkl_models.applications.unfolding import SPE
     >>> angle = np.linspace(0.0, 4.0, 16)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> model = SPE(n_neighbors=2).fit(X)
-    >>> model.run_.settled
+    >>> SPE(n_neighbors=2).fit(np.column_stack([np.cos(angle), np.sin(angle)])).run_.settled
     True
     """
 

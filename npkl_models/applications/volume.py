@@ -45,12 +45,6 @@ class VolumeRun:
         Share of the first d eigenvalues in the trace of each step's centred kernel.
     settled : bool
         Whether the last step gained less than the tolerance. False if the number of steps was the limit.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.volume import minimum_volume
-    >>> minimum_volume([[0.0], [1.0], [2.0], [3.5]], 1, n_neighbors=1).coordinates.shape
-    (4, 1)
     """
 
     solution: Solution
@@ -68,8 +62,7 @@ class VolumeRun:
 def volume_objective(problem: Problem, V: Array, size: int) -> float:
     """The sum of all other eigenvalues, minus the sum of the first d, plus the losses of the distances.
 
-    This is the minimum of the objective of `mve` over all directions. The directions of ``problem`` do not
-    matter.
+    This is the minimum of the objective of `mve` over all directions, whatever those of ``problem``.
     """
     values = scree(V)
     losses = sum(term.value(z) for term, z in zip(problem.losses, problem.values(V), strict=True))
@@ -89,13 +82,12 @@ def minimum_volume(
     """Minimum volume embedding: steps of `mve`, each along the leading eigenvectors of the last kernel.
 
     The sum of the d largest eigenvalues is the maximum of tr(P K) over all projectors P of rank d. So each
-    step minimises a function that lies above the objective and touches it at the last kernel. The objective
-    therefore cannot rise by more than the gap of the step (majorisation; Shaw & Jebara, AISTATS 2007,
-    theorem 1).
+    step minimises a function that lies above the objective and touches it at the last kernel, and the
+    objective cannot rise by more than the gap of the step (Shaw & Jebara, AISTATS 2007, theorem 1).
 
-    With ``printed=True``, each step minimises -tr(K K0), where K0 is the last kernel, and at first the kernel
-    of the points (Zhuang, Tsang & Hoi, JMLR 12, 2011, eq. (32)). Up to a constant, this function lies above
-    -tr(K^2) / 2 and touches it at the last kernel. These steps increase tr K^2, whatever d is.
+    With ``printed=True``, each step minimises -tr(K K0), where K0 is the last kernel, and at first the
+    kernel of the points (Zhuang, Tsang & Hoi, JMLR 12, 2011, eq. (32)). Up to a constant, this function lies
+    above -tr(K^2) / 2 and touches it at the last kernel. These steps increase tr K^2, whatever d is.
 
     Parameters
     ----------
@@ -103,25 +95,14 @@ def minimum_volume(
         The points.
     size : int
         Dimension d of the embedding.
-    max_steps : int
-        Largest number of steps.
-    tol : float
-        Relative tolerance: the steps end once a step lowers the objective by less than this share.
-    backend : str
-        Solver, as in `Problem.solve`.
-    options : dict, optional
-        Further options of `Problem.solve`.
+    max_steps, tol : int and float
+        Largest number of steps; they end once one lowers the objective by less than the share ``tol``.
+    backend, options
+        As in `Problem.solve`.
     printed : bool
-        Whether the steps are the printed ones, with K0. They need exact distances (C = inf) or a bound, since
-        tr K^2 would otherwise grow without limit.
+        Whether the steps are the printed ones, which need exact distances (C = inf) or a bound.
     **formulation
-        Further arguments of `mve`: n_neighbors, C, bound, metric, components, and directions (those of the
-        first step).
-
-    Returns
-    -------
-    VolumeRun
-        The best kernel and the record of the steps.
+        Further arguments of `mve`: n_neighbors, C, bound, metric, components, and first directions.
 
     Raises
     ------

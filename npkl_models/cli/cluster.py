@@ -13,11 +13,12 @@ from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.estimators.models import NPKLClustering
 from npkl_models.applications.estimators.noisy import WARNINGS
+from npkl_models.applications.estimators.side import scaled
 from npkl_models.applications.pair_noise import looks, rate
 from npkl_models.cli import output
+from npkl_models.cli.arguments import said
 from npkl_models.cli.console import say
-from npkl_models.cli.estimated import points
-from npkl_models.data import tables
+from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
 from npkl_models.files.atomic import write_text
@@ -26,6 +27,8 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import broken_by, in_words
 from npkl_models.model.diagnosis import diagnose
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.scales import unscaled
+from npkl_models.recipe.fields import ESTIMATOR
 from npkl_models.recipe.recipe import Recipe
 
 SHOWN = 5  # number of suspicious pairs that are named
@@ -35,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
     output.check_picture(options.plot)
-    data, X, recipe = points(options)
+    data, X, recipe = _points(options)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
     model = _fitted(options, recipe, X, data)
@@ -61,6 +64,20 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
     return output.status_of(model.solution_)
+
+
+def _points(options: argparse.Namespace) -> tuple[Dataset, Array, Recipe]:
+    """The points, also scaled, and a recipe with the estimators' defaults; what is used is printed."""
+    recipe = Recipe.from_dict(said(options), ESTIMATOR)
+    if tables.is_file(recipe.data):
+        data = tables.read_points(recipe.data, recipe.labels, recipe.ids)
+    else:
+        data = datasets.load(recipe.data, recipe.data_home)
+    X = scaled(data.X, options.scaling)
+    for words in (data.about, unscaled(X, data.columns or None)):
+        if words:
+            say(f"{data.name}: {words}")
+    return data, X, recipe
 
 
 def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, data: Dataset) -> NPKLClustering:

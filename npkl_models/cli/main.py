@@ -21,7 +21,7 @@ from npkl_models.errors import NPKLError
 
 USAGE = 2
 COMMANDS = (
-    problems.add_solve, points.add_cluster, points.add_label, points.add_embed, sensors.add_locate,
+    problems.add_solve, points.add_cluster, points.add_embed, sensors.add_locate,
     problems.add_crosscheck, problems.add_path, problems.add_explain, others.add_explore,
     others.add_backends, others.add_datasets, problems.add_report, others.add_export, others.add_warm_up,
     others.add_version,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +17,6 @@ from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
 from npkl_models.data.readers import read_libsvm
 from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
-from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
 from npkl_models.model.answers import KNOWN, WORDS, sign
@@ -38,7 +35,6 @@ OTHERS = {
 """What to do about files of other kinds."""
 NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
-HEADER = "i,j,kind"  # the header of a file of pairs
 PAIRS = (
     Role("i", FIRST), Role("j", SECOND),
     Role("kind", "answer|label|link|type|constraint|y|sign|match|same|must|must_link|link_type", False),
@@ -110,19 +106,6 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         columns = tuple(cells.columns[k] for k in features)
         about = about_columns(cells, columns, (at, key), y, left)
         return Dataset(path.stem, X, y, str(path), names, columns, about)
-
-
-def write_pairs(path: str | Path, pairs: Pairs, ids: Sequence[str] = ()) -> None:
-    """Write pairs as a csv that `read_pairs` reads, must-links first; rows are named by ``ids``, if given.
-
-    An existing file is replaced only by a complete file. If the new file cannot be written, the existing file
-    stays as it was.
-    """
-    kinds = ("must" if sign > 0 else "cannot" for sign in pairs.sign)
-    ends = ([ids[k] if ids else k for k in end.tolist()] for end in (pairs.i, pairs.j))
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADER.split(","), *zip(*ends, kinds, strict=True)])
-    write_text(path, text.getvalue())
 
 
 def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:

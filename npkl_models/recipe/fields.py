@@ -15,7 +15,7 @@ LONGEST = 100
 """The largest number of characters of a value that an error repeats."""
 
 ESTIMATOR, PAGE = "estimator", "page"
-"""The places with defaults of their own: `npkl cluster` and `npkl label`; the page of `npkl explore`."""
+"""The places with defaults of their own: `npkl cluster`; the page of `npkl explore`."""
 
 
 @dataclass(frozen=True)

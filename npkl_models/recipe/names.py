@@ -42,9 +42,6 @@ PRINTED = (
 )  # fmt: skip
 """The papers' algorithms, which run only if named."""
 
-SCALINGS = ("minmax", "raw", "standard")
-"""The scalings of the points in `selection`."""
-
 PATH_PARAMETERS = ("bound", "penalty", "p", "weight")
 """The parameters of `regularization_path`."""
 

@@ -1,14 +1,13 @@
 """SimpleNPKL: ascent on the dual with one eigendecomposition per step; every iterate has its own gap.
 
 Source: Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011,
-sections 4 and 5. Their rule is a projected gradient step (`npkl_models.printed.simple_npkl`). The default
-rule here is a quasi-Newton step within the bounds.
+sections 4 and 5. Their rule is a projected gradient step (`npkl_models.printed.simple_npkl`). The rule here
+is a quasi-Newton step within the bounds.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import relative_gap
-from npkl_models.errors import UnsupportedError, chosen
+from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -27,7 +26,7 @@ from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Ended, Watch
-from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost, trace_power
+from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost
 from npkl_models.spectral.proximal import ProximalDual, growing, inner_ascent
 
 MAX_EVALUATIONS = 3_000
@@ -48,18 +47,7 @@ class SimpleNPKLOptions(IterativeOptions):
         Limit on the number of eigendecompositions, 3,000 by default.
     start : Solution, optional
         Solution whose multipliers are the first point.
-    rule : {"quasi_newton", "accelerated"}
-        Ascent method. "quasi_newton" is L-BFGS with bounds. "accelerated" is Nesterov's accelerated projected
-        gradient with backtracking. At p = 1, where the dual has kinks, "quasi_newton" changes to proximal
-        points at once, and "accelerated" is refused. If multipliers share a weight, "quasi_newton" is
-        sequential quadratic programming, followed by "accelerated".
     """
-
-    rule: str = "quasi_newton"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        chosen("rule", self.rule, RULES)
 
 
 class Ascent:
@@ -117,7 +105,11 @@ class Ascent:
 
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
-    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) for `DIRECT` evaluations, then proximal points."""
+    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) for `DIRECT` evaluations, then proximal points.
+
+    At p = 1, where the dual has kinks, proximal points run at once. If multipliers share a weight, it is
+    `within_simplices`.
+    """
     from scipy.optimize import minimize
 
     if ascent.dual.R.p == 1:
@@ -139,10 +131,10 @@ def quasi_newton(ascent: Ascent, x: Array) -> None:
 
 
 def within_simplices(ascent: Ascent, x: Array) -> None:
-    """Sequential quadratic programming (Kraft 1988) on the simplices, then the accelerated rule.
+    """Sequential quadratic programming (Kraft 1988) on the simplices, then Nesterov's method.
 
     Rounding may move the points of the first method off the simplices, so they are projected. With many
-    multipliers, only the accelerated rule runs.
+    multipliers, only Nesterov's method runs.
     """
     from scipy.optimize import minimize
 
@@ -203,9 +195,6 @@ def accelerated(ascent: Ascent, x: Array) -> None:
         ahead = new if np.array_equal(trial, new.x) else ascent(trial)
 
 
-RULES: dict[str, Callable[[Ascent, Array], None]] = {"quasi_newton": quasi_newton, "accelerated": accelerated}
-
-
 @dataclass(frozen=True)
 class AscentPlan(ABC):
     """Base class of plans of dual ascent."""
@@ -264,13 +253,12 @@ class AscentPlan(ABC):
 
 @dataclass(frozen=True)
 class SimpleNPKLPlan(AscentPlan):
-    """The plan of simple_npkl: dual ascent by one of the rules."""
+    """The plan of simple_npkl."""
 
-    options: SimpleNPKLOptions
     evaluations = MAX_EVALUATIONS
 
     def ascend(self, ascent: Ascent, x: Array) -> None:
-        RULES[self.options.rule](ascent, x)
+        quasi_newton(ascent, x)
 
 
 def refuse_array(start: object) -> None:
@@ -280,12 +268,8 @@ def refuse_array(start: object) -> None:
 
 
 def _plan(problem: Statement, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
-    """Check the start and the rule."""
+    """Check the start."""
     refuse_array(options.start)
-    if trace_power(problem).p == 1 and options.rule == "accelerated":
-        raise UnsupportedError(
-            "rule must be 'quasi_newton' at p = 1, where the dual has kinks, got 'accelerated'"
-        )
     return SimpleNPKLPlan(problem, options)
 
 

@@ -17,20 +17,16 @@ import npkl_models as nm
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.applications.constrained import constrained_kmeans
-from npkl_models.applications.cost_gradient import CostGradient
 from npkl_models.applications.embedding import (
     coordinates,
-    kernel_pca,
     neighborhood_preservation,
-    trustworthiness,
 )
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
-from npkl_models.applications.propagated import propagated_spectral
-from npkl_models.applications.ranking import similar_points, voted_groups
 from npkl_models.applications.scores import separation
-from npkl_models.applications.signed import signed_spectral
+from npkl_models.applications.sensitivity import CostGradient
+from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.show import plots
@@ -122,18 +118,14 @@ DOORS = {
     "most_violated": (RING, lambda A: most_violated(X, A)[1]),
     "kernel_kmeans": (SPD, lambda A: kernel_kmeans(A, 2)),
     "constrained_kmeans": (SPD, lambda A: constrained_kmeans(A, 2, PAIRS).labels),
-    "similar_points": (SPD, lambda A: similar_points(A, 0, 2).best),
-    "voted_groups": (MEMBER, lambda A: voted_groups(SPD, A, 0, 2, n_neighbors=3).score),
     "coordinates": (SPD, lambda A: coordinates(A, 2)),
     "separation": (X, lambda A: separation(A, [0, 0, 0, 1, 1, 1])),
     "local_weights": (SPD, lambda A: local_weights(A, SPD, 2).toarray()),
     "landmarks of local_weights": (SPD, lambda A: local_weights(SPD, A, 2).toarray()),
     "landmark_pairs": (X, lambda A: landmark_pairs(A, 2, 0).cannot_link),
-    "along a cost gradient": (RING, lambda A: CostGradient(V, V).along(A)),
-    "a gradient in affinities": (RING, lambda A: CostGradient(V, V).affinities(A).toarray()),
+    "along a cost gradient": (RING, lambda A: CostGradient(V).along(A)),
+    "a gradient in affinities": (RING, lambda A: CostGradient(V).affinities(A).toarray()),
     "neighborhood_preservation": (X, lambda A: neighborhood_preservation(A, X, 2)),
-    "trustworthiness": (X, lambda A: trustworthiness(A, X, 2)),
-    "kernel_pca": (X, lambda A: kernel_pca(A, 2, kernel="linear")),
     "NPKLClustering.fit": (X, lambda A: nm.NPKLClustering(n_neighbors=2).fit(A, **side("pairs")).factor_),
     "NPKLKernel.transform": (X, lambda A: FITTED.transform(A)),
     "KernelMetricLearner.fit": (X, learnt),

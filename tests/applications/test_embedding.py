@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import LeaveOneOut, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
 
 import npkl_models as nm
 from npkl_models.applications import embedding
@@ -40,27 +38,10 @@ def test_what_is_no_kernel_is_refused():
         embedding.coordinates(np.eye(3), 0)
 
 
-@pytest.mark.parametrize("k", [1, 3, 5])
-def test_leave_one_out_accuracy_is_that_of_scikit_learn(k):
-    """With two classes and an odd number of neighbours nothing is tied."""
-    data = nm.datasets.load("wine")
-    X, y = data.X[data.y < 2], data.y[data.y < 2]
-    theirs = cross_val_score(KNeighborsClassifier(k), X, y, cv=LeaveOneOut()).mean()
-    assert embedding.knn_accuracy(X, y, k) == pytest.approx(theirs)
-
-
-def test_a_tie_goes_to_the_nearer_class():
-    Z = np.array([[0.0], [1.0], [-1.5], [40.0], [60.0]])
-    near = embedding._votes(Z, np.array([0, 0, 1, 1, 0]), 2, 2)
-    assert near[0] == 0
-    assert embedding._votes(Z, np.array([0, 1, 0, 1, 0]), 2, 2)[0] == 1
-
-
 def test_neighbours_kept():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 3))
     assert embedding.neighborhood_preservation(X, 2 * X + 1, 6) == 1.0
-    assert embedding.trustworthiness(X, 2 * X + 1, 6) == 1.0
     D = np.linalg.norm(X[:, None] - X, axis=2) + np.diag(np.full(80, np.inf))
     Z = X[:, :2]
     E = np.linalg.norm(Z[:, None] - Z, axis=2) + np.diag(np.full(80, np.inf))
@@ -70,20 +51,10 @@ def test_neighbours_kept():
     with pytest.raises(nm.ProblemError, match="same points"):
         embedding.neighborhood_preservation(X, Z[1:])
     with pytest.raises(nm.ProblemError, match="between 1 and n - 1"):
-        embedding.knn_accuracy(Z, np.zeros(80), 80)
+        embedding.neighborhood_preservation(X, Z, 80)
 
 
-def test_kernel_pca_is_the_classical_scaling_of_its_kernel():
-    X = np.random.default_rng(2).normal(size=(25, 3))
-    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)
-    np.testing.assert_allclose(embedding.kernel_pca(X, 2, gamma=0.5), embedding.coordinates(K, 2), atol=1e-8)
-
-
-def test_sizes_are_counts_and_a_full_kernel_pca_has_zeros_at_its_end():
-    X = np.random.default_rng(0).standard_normal((4, 2))
-    Z = embedding.kernel_pca(X, 4)
-    assert Z.shape == (4, 4)
-    np.testing.assert_allclose(Z[:, 3], 0, atol=1e-9)
-    for size in (1.5, -1, 0):
-        with pytest.raises(nm.NPKLError, match="size must be an integer"):
-            embedding.held(X, size)
+@pytest.mark.parametrize("size", [1.5, -1, 0])
+def test_sizes_are_counts(size):
+    with pytest.raises(nm.NPKLError, match="size must be an integer"):
+        embedding.held(np.random.default_rng(0).standard_normal((4, 2)), size)

@@ -91,27 +91,6 @@ def test_points_of_similar_pairs_are_landmarks_and_further_rounds_keep_the_weigh
     assert np.isin(few.landmarks_, PAIRS.must_link).all()
 
 
-def test_landmarks_far_from_each_other():
-    """The points of pairs first; the others leave no point farther away than as many at random do."""
-    data = nm.datasets.load("xor", n=400)
-    similar = nm.Pairs.from_labels(data.y, 5, 0, 0).must_link
-    reach = {}
-    for how in ("random", "kmeans++"):
-        every = []
-        for seed in range(5):
-            model = KernelMetricLearner(40, landmarks=how, random_state=seed).fit(data.X, must_link=similar)
-            assert set(np.unique(similar)) <= set(model.landmarks_)
-            assert model.landmarks_.size == 40
-            own = data.X[model.landmarks_]
-            every.append(np.linalg.norm(data.X[:, None] - own, axis=2).min(axis=1).max())
-        reach[how] = np.mean(every)
-    assert reach["kmeans++"] < reach["random"]
-    with pytest.raises(nm.NPKLError, match="landmarks"):
-        KernelMetricLearner(landmarks="farthest").fit(data.X)
-    with pytest.raises(nm.ProblemError, match="precomputed"):
-        KernelMetricLearner(landmarks="kmeans++", kernel="precomputed").fit(data.X[:9] @ data.X[:9].T)
-
-
 @pytest.mark.parametrize("n_landmarks", [60, None])
 def test_new_points_go_where_training_points_would(n_landmarks):
     model = KernelMetricLearner(n_landmarks).fit(X, **SIDE)

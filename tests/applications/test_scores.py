@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import npkl_models as nm
-from npkl_models.applications.scores import compare, separation, weighted_rand_index
+from npkl_models.applications.scores import separation, weighted_rand_index
 
 
 @pytest.mark.parametrize("drawn_from", ["clusters", "labels"])
@@ -51,20 +51,3 @@ def test_a_learned_kernel_separates_better_than_the_points():
     L = nm.laplacian(data.X, 5, shift=0.1)
     found = nm.pcp(L, nm.Pairs.from_labels(data.y, 90, 90, 0)).solve()
     assert separation(found.V, data.y) > separation(data.X, data.y)
-
-
-def test_the_paired_test_is_scipys_and_knows_its_limits():
-    from scipy.stats import ttest_rel
-
-    rng = np.random.default_rng(0)
-    a = rng.normal(0.9, 0.02, 20)
-    b = a - rng.normal(0.01, 0.02, 20)
-    found = compare(a, b)
-    assert found.p_value == pytest.approx(ttest_rel(a, b).pvalue)
-    assert found.mean == pytest.approx((a.mean(), b.mean()))
-    assert found.spread == pytest.approx((a.std(ddof=1), b.std(ddof=1)))
-    assert "paired t-test" in str(found)
-    assert compare([1.0, 2.0], [1.0, 2.0]).p_value == 1.0
-    assert compare([1.0, 2.0], [0.0, 1.0]).p_value == 0.0
-    with pytest.raises(nm.ProblemError, match="same length"):
-        compare([1.0], [1.0])

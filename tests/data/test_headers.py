@@ -6,7 +6,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
-from npkl_models.data.tables import is_file, read_answers, read_pairs, read_points, write_pairs
+from npkl_models.data.tables import is_file, read_answers, read_pairs, read_points
 from npkl_models.model.answers import WORDS, sign
 
 
@@ -119,9 +119,7 @@ def test_rows_have_names_and_pairs_use_them(tmp_path):
     assert data.subset(2, 1).ids == tuple(
         np.array(data.ids)[np.isin(data.X[:, 0], data.subset(2, 1).X[:, 0])]
     )
-    pairs = nm.Pairs(3, [(0, 1)], [(1, 2)])
-    write_pairs(tmp_path / "p.csv", pairs, data.ids)
-    again = read_pairs(tmp_path / "p.csv", 3, data.ids)
+    again = read_pairs(table(tmp_path, 'i,j,kind\n"x, y",07,must\n07,7,cannot\n'), 3, data.ids)
     assert (again.must_link.tolist(), again.cannot_link.tolist()) == ([[0, 1]], [[1, 2]])
     with pytest.raises(
         nm.ProblemError, match="line 2, column 1 .i.: must be the name of a row .*, one of x, y, 07, 7"

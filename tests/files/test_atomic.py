@@ -13,7 +13,6 @@ from files.kills import kill
 import npkl_models as nm
 from npkl_models.cli import output
 from npkl_models.data.sdpa import to_sdpa
-from npkl_models.data.tables import write_pairs
 from npkl_models.files import atomic
 from npkl_models.files.atomic import HOST, write_text, written
 from npkl_models.task_cache import sweep
@@ -44,11 +43,9 @@ def test_kills_lose_no_file(kind):
 
 def test_a_full_disk_loses_nothing(tmp_path, full_disk):
     problem = large()
-    pairs = nm.Pairs(6000, [(k, k + 1) for k in range(3000)], [])
     writers = {
         "p.npz": lambda path: problem.save(path),
         "p.dat-s": lambda path: to_sdpa(problem, path),
-        "p.csv": lambda path: write_pairs(path, pairs),
         "labels.csv": lambda path: output.write_labels(path, np.arange(9000)),
         "page.html": lambda path: write_text(path, "x" * 5000),
         "table.json": lambda path: atomic.write_json(path, ["x" * 5000]),

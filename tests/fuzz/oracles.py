@@ -332,11 +332,6 @@ def _none(cell: str) -> bool:
     return cell.lower() in {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
 
 
-def answers(data: bytes) -> Any:
-    """The same; a file without any has none yet."""
-    return "nothing" if data.decode("utf-8-sig").strip() in ("", "i,j,kind") else pairs(data)
-
-
 def csdp(data: bytes, order: int) -> Any:
     """X and the matrix of an answer."""
     lines = data.decode("utf-8-sig").split("\n")

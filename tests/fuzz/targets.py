@@ -15,7 +15,6 @@ import numpy as np
 
 import npkl_models as nm
 from fuzz import oracles
-from npkl_models.cli.label import _answered
 from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.readers import read_libsvm
 from npkl_models.data.sdpa import from_sdpa, read_solution
@@ -160,7 +159,6 @@ def targets(folder: Path) -> list[Target]:
         ),
         Target("libsvm.bz2", "a.bz2", "libsvm", [libsvm], read_libsvm, by(oracles.packed(oracles.libsvm)), bz2.compress),
         Target("pairs.csv", "p.csv", "pairs", [PAIRS.encode()], partial(read_pairs, n=6), by(oracles.pairs)),
-        Target("history of label", "p.csv", "pairs", [PAIRS.encode()], partial(_answered, n=6), by(oracles.answers)),
         Target("comparisons.csv", "c.csv", "csv", [COMPARISONS.encode()], _comparisons, within(oracles.comparisons)),
         Target("distances.csv", "d.csv", "csv", [DISTANCES.encode()], _distances, within(oracles.distances)),
         Target("anchors.csv", "a.csv", "csv", [ANCHORS.encode()], _anchors, within(oracles.anchors)),

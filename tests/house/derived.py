@@ -178,7 +178,6 @@ def names() -> str:
     """The names that fields of a recipe offer."""
     import npkl_models as nm
     from npkl_models import path
-    from npkl_models.applications import selection
     from npkl_models.applications.estimators import base as estimators
     from npkl_models.data import datasets
 
@@ -192,7 +191,6 @@ def names() -> str:
         + tuple_text("LOSSES", sorted(nm.LOSSES), "The names in `npkl_models.LOSSES`, sorted.")
         + tuple_text("BACKENDS", nm.backends(), "The names in `npkl_models.routes`, by preference.")
         + tuple_text("PRINTED", nm.backends("printed"), "The papers' algorithms, which run only if named.")
-        + tuple_text("SCALINGS", sorted(selection.SCALINGS), "The scalings of the points in `selection`.")
         + tuple_text("PATH_PARAMETERS", path.PARAMETERS, "The parameters of `regularization_path`.")
         + 'BASIS = 20\n"""Size of the basis of a formulation that needs one."""\n'
     )

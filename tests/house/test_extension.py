@@ -144,7 +144,7 @@ def test_a_user_script_passes_strict_type_checks(tmp_path):
     script = (Path(__file__).parent / "user_script.py").read_text()
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
     right.write_text(script)
-    wrong.write_text(script.replace("rank=4", 'rank="four"').replace("rule=", "rules="))
+    wrong.write_text(script.replace("rank=4", 'rank="four"').replace("max_iter=", "max_iters="))
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]  # as of an installed one
     command += [
         "--python-version",
@@ -161,7 +161,7 @@ def test_a_user_script_passes_strict_type_checks(tmp_path):
     assert (Path(nm.__file__).parent / "py.typed").is_file()
     assert not [line for line in lines if "wrong.py" not in line], found.stdout
     places = {
-        number for number, line in enumerate(script.splitlines(), 1) if "rank=" in line or "rule=" in line
+        number for number, line in enumerate(script.splitlines(), 1) if "rank=" in line or "max_iter=" in line
     }
     assert {int(line.split(":")[1]) for line in lines} == places, found.stdout
 

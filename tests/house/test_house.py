@@ -32,7 +32,7 @@ HEAVY = {
         "model/trace_cones.py", "printed/sqlp.py",
     ),
     "matplotlib": ("show/",),
-    "pandas": ("crosscheck/table.py", "path.py", "applications/audit.py", "data/cells.py"),
+    "pandas": ("crosscheck/table.py", "path.py", "applications/annotators.py", "applications/audit.py", "data/cells.py"),
     "joblib": ("workers.py", "model/neighbors.py"),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
@@ -45,8 +45,8 @@ HEAVY = {
     "starlette": ("explore/",),
     "uvicorn": ("explore/",),
 }  # fmt: skip
-ESTIMATORS = ("applications/estimators/", "applications/metric/", "applications/unfolder.py")
-TABLES = tuple(f"cli/{name}.py" for name in ("crosscheck", "label", "lists", "output"))
+ESTIMATORS = ("applications/estimators/", "applications/metric/", "applications/unfolding.py")
+TABLES = tuple(f"cli/{name}.py" for name in ("crosscheck", "lists", "output"))
 ABOUT = {"sklearn": ESTIMATORS, "rich": TABLES, "threadpoolctl": ("linalg/threads.py",)}
 """Where a heavy package may be imported at the top: what is there is about nothing else. Elsewhere it is
 imported inside the functions that use it."""

@@ -51,10 +51,8 @@ COMMANDS = {
     "path": ["path", "--data", "iris"], "path jobs": ["path", "--data", "iris", "--jobs", "2"],
     "cluster": ["cluster", "iris", "--k", "3"], "help": ["--help"],
     "datasets": ["datasets"], "explain": ["explain", "--data", "iris"], "explore": ["explore", "--no-browser"],
-    "label": ["label", "iris", "--pairs", "{folder}/pairs.csv"],
 }  # fmt: skip
-ANSWERS = b"y\nn\n" * 5  # what `label` is told before nobody answers any more
-ENDLESS = {"explore": 5.0, "label": 8.0}  # seconds in which they are interrupted
+ENDLESS = {"explore": 5.0}  # seconds in which they are interrupted
 EARLIEST = 0.005  # what comes before the first import of ours is the interpreter's own
 LATEST = 0.9  # of the time that a command takes
 PATIENCE = 60.0  # seconds after which a process that was told to end is said to hang
@@ -144,9 +142,6 @@ def interrupted(name: str, delay: float | None, group: bool = True, within: bool
             said += os.read(reading, 16)
         os.set_blocking(reading, False)
         began = time.monotonic()
-        if process.stdin is not None and name == "label":
-            process.stdin.write(ANSWERS)
-            process.stdin.flush()
         if delay is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(delay)

@@ -51,7 +51,6 @@ TASKS = [
     Task("embed points", page("how_to/embed"), "optimum"),
     Task("a metric from pairs", page("how_to/metric"), "J of the points"),
     Task("find wrong pairs", page("how_to/wrong_pairs"), "of 20 turned pairs"),
-    Task("ask for pairs", page("how_to/ask"), "picture"),
     Task("judge by held-out pairs", page("how_to/evaluate"), "folds"),
     Task("verify a solver", page("how_to/verify"), "worse by"),
     Task("choose a backend", page("how_to/choose"), "burer_monteiro"),

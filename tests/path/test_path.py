@@ -39,7 +39,7 @@ def test_bad_paths():
         nm.regularization_path(problem, "penalty", [1.0])
     with pytest.raises(nm.ProblemError, match="values must be finite numbers"):
         nm.regularization_path(problem, "bound", [])
-    with pytest.raises(nm.UnsupportedError, match="unknown rule 'newton'"):
+    with pytest.raises(nm.UnsupportedError, match="unknown option of simple_npkl 'rule'"):
         problem.solve("simple_npkl", rule="newton")
     reason = simple("hinge", p=1.0, penalty=3.0).compatible_backends()["simple_npkl"]
     assert "needs tr K^p, bounded or (p > 1) penalised" in reason

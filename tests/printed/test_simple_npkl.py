@@ -46,8 +46,6 @@ def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
 
 
 def test_what_has_no_smooth_dual_is_refused():
-    with pytest.raises(nm.UnsupportedError, match="rule must be 'quasi_newton' at p = 1"):
-        simple(p=1, bound=1.0).solve("simple_npkl", rule="accelerated")
     assert "penalty at p = 1 is linear" in simple(p=1, penalty=1.0).compatible_backends()["simple_npkl"]
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.estimators import NPKLClustering
-from npkl_models.applications.labelling import GAMMA
 from npkl_models.cli.arguments import said
 from npkl_models.cli.main import parser
 from npkl_models.formulations import FORMULATIONS
@@ -203,7 +202,6 @@ def test_defaults_of_one_place_are_those_of_the_estimators_and_have_a_reason():
     assert all(len(one.reason) > 10 for field in FIELDS.values() for one in field.special)
     for name in ("gamma", "n_neighbors", "shift", "tol", "backend", "formulation", "loss"):
         assert FIELDS[name].default_in(ESTIMATOR) == default_of(NPKLClustering, name), name
-    assert FIELDS["gamma"].default_in(ESTIMATOR) == GAMMA
     given = Recipe.from_dict({"formulation": "hard_pcp"}, ESTIMATOR)
     assert (given.n_neighbors, given.gamma) == (10, 1.0)  # a weight has no use there
     assert Recipe.from_dict({"gamma": 3}, ESTIMATOR).gamma == 3

@@ -83,10 +83,7 @@ class KernelEstimator(SolvedEstimator):
         return self.supervised_ and len(pairs.cannot_link) > 0
 
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
-        """The pairs with the confidences that the kernel is learnt with; None if no pair is left.
-
-        A model of wrong pairs, or without it the certainty of the annotators' answers, weighs each pair.
-        """
+        """The pairs with the confidences that the kernel is learnt with; None if no pair is left."""
         self.audit_: Audit | None = None
         self.annotator_rates_: Array | None = None if self._answered is None else self._answered.rates
         self.pair_weights_: Array = np.ones(len(pairs)) if self._answered is None else self._answered.weights
@@ -122,33 +119,27 @@ class KernelEstimator(SolvedEstimator):
         y_pairs: ArrayLike | None = None, annotator: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
-        """Learn the kernel; a clustering estimator then forms its clusters.
+        """Learn the kernel; a clustering estimator then forms its clusters. Returns this estimator.
 
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (n, d)
             The points.
         y : array_like of shape (n,), optional
-            Known classes; -1, None or NaN marks a point of unknown class. `spanning_pairs` turns the classes
-            into pairs.
+            Known classes; -1, None or NaN marks a point of unknown class. `spanning_pairs` makes pairs of
+            them.
         must_link, cannot_link : array_like of shape (m, 2), optional
             Pairs of rows. Integers are positions of rows, whatever the index of X is. All other labels
             (strings, dates) are looked up in the index of a DataFrame, which must be unique.
         pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
-            Pairs and their signs, as in metric-learn: +1 for must-links and -1 for cannot-links. True and
-            False, or 1 and 0, are accepted, too. Alternatively, ``pairs`` is a `Pairs` object, with or
-            without confidences; ``y_pairs`` must then be None.
+            Pairs and their signs, as in metric-learn: +1 for must-links and -1 for cannot-links, or True and
+            False, or 1 and 0. Alternatively, ``pairs`` is a `Pairs` object, and ``y_pairs`` is None.
         annotator : array_like of shape (m,), optional
             Who gave each of the answers ``y_pairs``; pairs may then be repeated
             (`npkl_models.applications.annotators`). The other kinds of side information must be None.
         sample_weight : array_like of shape (n,), optional
-            Weights of the points, not negative. k-means uses them. The confidence of each pair is
-            multiplied by the geometric mean of the weights of its two points. The graph ignores the weights.
-
-        Returns
-        -------
-        KernelEstimator
-            This estimator.
+            Weights of the points, not negative, for k-means. The confidence of each pair is multiplied by
+            the geometric mean of the weights of its two points. The graph ignores the weights.
         """
         apart, _ = self._apart(), self._said()
         index = X.index if hasattr(X, "iloc") else None
@@ -190,24 +181,19 @@ class KernelEstimator(SolvedEstimator):
     ) -> float:  # fmt: skip
         """How well the estimator predicts pairs, from 0 to 1; use pairs that `fit` has not seen.
 
-        The score of clusters is the mean of two shares: must-links within a cluster, and cannot-links across
-        clusters. The score of a kernel is the area under the ROC curve: the probability that a must-link has
-        a larger cosine than a cannot-link.
+        The score of clusters is the mean of two shares: must-links within a cluster, and cannot-links
+        across. The score of a kernel is the area under the ROC curve: how often a must-link has a larger
+        cosine than a cannot-link.
 
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (m, d)
             Points of the training set, or new points.
         y : array_like of shape (m,), optional
-            Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of known
-            class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
+            Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of
+            known class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
         must_link, cannot_link, pairs, y_pairs
             Pairs of rows of this X, as in `fit`.
-
-        Raises
-        ------
-        ProblemError
-            If the arguments contain no pair.
         """
         index = X.index if hasattr(X, "iloc") else None
         count = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -1,30 +1,19 @@
-"""Locate sensors from measured distances, with anchors or up to a rigid motion.
-
-Examples
---------
->>> from npkl_models.applications.estimators import Localisation
->>> Localisation(2, spread=0.0)
-Localisation(spread=0.0)
-"""
+"""Locate sensors from measured distances, with anchors or up to a rigid motion."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.answer.solution import Solution, Status
+from npkl_models.answer.solution import Solution
+from npkl_models.applications.estimators.solved import CertifiedEstimator, certified_factor
 from npkl_models.applications.localisable import localisable
 from npkl_models.applications.located import Measured, refined, uncertainty
-from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, chosen, keywords
+from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations.distances import between, distances, positions
 from npkl_models.formulations.known_distances import read_anchors, read_distances
 from npkl_models.linalg import Array, Index
@@ -35,66 +24,55 @@ CHECK = 1e-4  # the spread, and minus that, of the two relaxations that must agr
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Localisation(BaseEstimator):  # type: ignore[misc]
+class Localisation(CertifiedEstimator):
     """Positions of sensors from some of their distances: a certified relaxation, refined by least squares.
+
+    Biswas & Ye, IPSN 2004, for the relaxation and ``left_``; So & Ye, Math. Program. 109 (2007), for unique
+    localisability; Biswas, Liang, Wang & Ye, ACM Trans. Sens. Netw. 2 (2006), for ``spread`` and the
+    refinement.
 
     Parameters
     ----------
     n_components : int
         Dimension of the space; that of the anchors, if there are any.
     loss : {"square", "absolute", "huber"}
-        Loss of the error of each squared distance, as in `distances`. The huber loss turns linear at an error
-        of one squared unit of length, so it depends on the unit; the others do not.
+        Loss of the error of each squared distance, as in `distances`. The huber loss turns linear at an
+        error of one squared unit of length, so it depends on the unit; the others do not.
     spread : float
-        How strongly the relaxation spreads the sensors out. The penalty of `distances` is minus ``spread``
+        How strongly the relaxation spreads the sensors out: the penalty of `distances` is minus ``spread``
         times the sum of w d^2 (absolute loss: of w; huber: of w min(d^2, 1)) over the number of points. 0 is
-        the plain relaxation, which crowds sensors together if the distances are noisy. A negative number
-        contracts.
+        the plain relaxation, which crowds sensors together if the distances are noisy.
     unique : bool
         Whether ``unique_`` is found, which takes two further relaxations.
     refine : bool
-        Whether positions are refined by least squares from those of the relaxation. This is a local method:
-        nothing is proved of its end. Refinement and uncertainty take the distances alone, all alike: weights
-        and bounds shape the relaxation from which the refinement starts.
+        Whether positions are refined by least squares from those of the relaxation, a local method.
+        Refinement and uncertainty take the distances alone, all alike: weights and bounds shape the
+        relaxation.
     error : {"relative", "absolute"}
         Whether the error of a measured distance grows with the distance; for the refinement and uncertainty.
-    backend : str
-        Solver, as in `Problem.solve`.
-    tol : float
-        Relative gap of the relaxation.
-    options : dict, optional
-        Further options of `Problem.solve`.
+    backend, tol, options
+        Solver, relative gap and further options of the relaxation, as in `Problem.solve`.
 
     Attributes
     ----------
-    positions_ : ndarray of shape (n, d)
-        Positions of all points; anchors keep theirs. Without anchors they are centred, and determined up to
-        a rotation and a reflection; see `npkl_models.applications.located.aligned`.
-    relaxed_ : ndarray of shape (n, d)
-        Positions in the certified kernel, before the refinement.
+    positions_, relaxed_ : ndarray of shape (n, d)
+        Positions of all points, and those before the refinement. Anchors keep theirs. Without anchors they
+        are centred, up to a rotation and a reflection; see `npkl_models.applications.located.aligned`.
     left_ : ndarray of shape (n,)
-        ``Y_ii - |x_i|^2``, the trace of each point that the positions leave: a squared length. Biswas and Ye
-        read it as the variance of the position.
+        ``Y_ii - |x_i|^2``, what the positions leave of each point's trace, a squared length; Biswas and Ye
+        read it as a variance.
     unique_ : ndarray of bool, shape (n,), or None
-        Whether the distances alone locate the point, as far as two relaxations tell: one spreads the sensors
-        out (1e-4), one draws them together (-1e-4). A point is unique if both leave
-        less than a tenth of its mean squared distance, put it at positions that differ by no more, and if no
-        other kernel in the null space of the dual slack moves it (up to order 2,000). This is an assessment
-        with tolerances, no proof. Noise leaves something at points that are unique without it.
+        Whether the distances alone locate the point, as far as two relaxations tell, which spread sensors
+        out (1e-4) and draw them together (-1e-4). Both must leave less than a tenth of its mean squared
+        distance and put it at positions that differ by no more, and no other kernel in the null space of the
+        dual slack may move it (up to order 2,000). This is an assessment, no proof; noise leaves something
+        at any point.
     uncertainty_ : ndarray of shape (n,)
         Standard deviation of each position, from the information matrix at ``positions_``; zero for anchors.
         NaN means that the distances do not fix the position, or leave no degree of freedom.
-    solution_ : Solution
-        The solution of the relaxation.
-    certificate_ : Certificate
-        The proved bounds on the optimum of the relaxation. `fit` issues a `ConvergenceWarning` unless the
+    solution_, certificate_
+        The solution of the relaxation, and its proved bounds. `fit` issues a `ConvergenceWarning` unless the
         status is OPTIMAL.
-
-    Notes
-    -----
-    Biswas & Ye, IPSN 2004, for the relaxation and ``left_``; So & Ye, Math. Program. 109 (2007), for unique
-    localisability; Biswas, Liang, Wang & Ye, ACM Trans. Sens. Netw. 2 (2006), for ``spread`` and the
-    refinement.
 
     Examples
     --------
@@ -121,7 +99,7 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: ArrayLike | None = None, *, anchors: Any = None, bounds: Any = None,
         weights: ArrayLike | None = None, n_points: int | None = None,
     ) -> Self:  # fmt: skip
-        """Locate the points.
+        """Locate the points; returns this estimator.
 
         Parameters
         ----------
@@ -131,11 +109,6 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
             Ignored, as scikit-learn has it.
         anchors, bounds, weights, n_points
             As in `distances`.
-
-        Returns
-        -------
-        Localisation
-            This estimator.
         """
         d = whole_number(self.n_components, "n_components", 1)
         chosen("error", self.error, dict.fromkeys(ERRORS))
@@ -165,13 +138,13 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
 
         own = real_number(self.spread, "spread")
         self.solution_ = relaxation(own)
-        V = _factor(self.solution_)
+        V = certified_factor(self.solution_, "relaxation")
         self.relaxed_, self.left_ = positions(V, d, known)
         self.unique_ = None
         if self.unique:
             both = [self.solution_ if s == own else relaxation(s) for s in (CHECK, -CHECK)]
             for solution in both:
-                _factor(solution)
+                certified_factor(solution, "relaxation")
             self.unique_ = localisable(both, _mean_squares(i, j, length, n), d, known)
         moving = np.arange(n) if known is None else known.others(n)
         measured = Measured.of(i, j, length, self.error)
@@ -184,23 +157,6 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **known: Any) -> Array:
         """Call `fit` and return ``positions_``."""
         return self.fit(X, y, **known).positions_
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The proved bounds on the optimum of the relaxation."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.certificate
-
-
-def _factor(solution: Solution) -> Array:
-    """The factor of the solution; a warning if the solution is not OPTIMAL."""
-    status = f"{solution.status} - {solution.status.value}"
-    if solution.V is None:
-        raise SolverError(f"no kernel: {status}")
-    if solution.status is not Status.OPTIMAL:
-        words = f"the relaxation is not certified optimal: {status}"
-        warnings.warn(words, ConvergenceWarning, stacklevel=3)
-    return solution.V
 
 
 def _mean_squares(i: Index, j: Index, d: Array, n: int) -> Array:

@@ -35,27 +35,18 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         The problem whose solution is the kernel. "simple_npkl" is solved with tr K^2 <= n^2 / 10. A callable
         ``build(L, pairs, gamma)`` returns a `Problem` of your own.
     loss : {"square", "hinge", "squared_hinge", "logistic", "absolute", "huber", "linear"}
-        Loss of the pairs in "npkl" and "simple_npkl"; "squared_hinge" by default. "pcp", which always has
-        the square loss, and "hard_pcp", which has none, refuse it.
+        Loss of the pairs in "npkl" and "simple_npkl"; "squared_hinge" by default. The others refuse it.
     gamma : float
         Weight of the pairs (C in "simple_npkl"); "hard_pcp" ignores it.
-    n_neighbors : int
-        Number of neighbours of each point in the graph; all other points if there are fewer.
+    n_neighbors, sigma, metric
+        Graph of the points, as in `knn_affinity`; the metric is not "precomputed".
     shift : float
         Number added to the diagonal of the Laplacian; with a shift of 0 the problem may be ill-posed.
-    sigma : float, "auto", "last" or "binary"
-        Width of the affinities, as in `knn_affinity`.
-    metric : str
-        Metric of the graph, as in `knn_affinity`; not "precomputed".
-    backend : str
-        Solver, as in `Problem.solve`.
-    tol : float
-        Target of the certified relative gap.
-    options : dict, optional
-        Further options of `Problem.solve`, for example ``{"time_limit": 60}``.
+    backend, tol, options
+        Solver, target of the certified relative gap and further options, as in `Problem.solve`. A
+        ``time_limit`` holds for each of the two solves.
     n_init : int
-        Number of restarts of k-means on the learnt kernel. The first clusters of the model of wrong pairs
-        have five.
+        Number of restarts of k-means on the learnt kernel; the model of wrong pairs begins with five.
     noise : "auto", float or None
         Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate. None uses no model of wrong
         pairs: the clusters are then those of k-means on the kernel. With 0 the labels keep all pairs; an
@@ -73,66 +64,50 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     beliefs_ : ndarray of shape (n, n_clusters) or None
         Probability of each cluster at each training point; None without a model of wrong pairs.
     audit_ : Audit or None
-        The pairs with the probability that each is wrong, the most suspicious pair first
-        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs. Its values,
-        losses and scores are those of the first kernel.
+        The pairs with the probability that each is wrong, the most suspicious first, by the first kernel
+        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs.
     pair_weights_ : ndarray of shape (m,)
         The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
         right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
-    annotators_ : ndarray of shape (a,) or None
-        The annotators, if `fit` was given any.
-    annotator_rates_ : ndarray of shape (a, 2) or None
-        Estimated probability of a wrong answer of each annotator, about two points of one cluster and about
-        points of two clusters.
+    annotators_, annotator_rates_ : ndarray of shape (a,) and (a, 2), or None
+        The annotators, if `fit` was given any, and the estimated probability of a wrong answer of each,
+        about two points of one cluster and about points of two.
     cluster_centers_ : ndarray of shape (n_clusters, r)
         Centres of the clusters, in the coordinates of ``factor_``; of "pcp" with a negative ``cannot``, in
         the coordinates of `npkl_models.applications.clustering.directions`.
-    factor_ : ndarray of shape (n, r)
-        Factor of the kernel in its principal axes. Axes whose eigenvalue is below 1e-7 of the largest are
-        left out.
-    kernel_ : ndarray of shape (n, n)
-        The kernel; an error is raised for more than 10,000 points.
-    pairs_ : Pairs
-        The pairs that were given, or those between landmarks.
-    supervised_ : bool
-        Whether `fit` was given side information.
+    factor_, kernel_ : ndarray of shape (n, r) and (n, n)
+        Factor of the kernel in its principal axes, without axes below 1e-7 of the largest eigenvalue; and
+        the kernel, with an error for more than 10,000 points.
+    pairs_, supervised_ : Pairs and bool
+        The pairs that were given, or those between landmarks; and whether any were given.
     width_ : float
-        Width of the affinities of the training graph, inf for a binary graph. The affinities of new points
-        have the same width.
-    solution_ : Solution
-        The solution of the problem.
-    certificate_ : Certificate
-        The proved bounds on the optimum. `fit` issues a `ConvergenceWarning` unless the status is OPTIMAL.
-    n_features_in_ : int
-        Number of features of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X is a DataFrame whose columns have names.
+        Width of the affinities of the training graph, which new points share; inf for a binary graph.
+    solution_, certificate_
+        The solution, and its proved bounds. `fit` issues a `ConvergenceWarning` unless the status is
+        OPTIMAL.
+    n_features_in_, feature_names_in_
+        Number and names of the features, as in scikit-learn.
 
-    Notes
-    -----
-    The side information is the union of all that `fit` is given. Contradictory pairs are allowed unless the
-    same pair is both a must-link and a cannot-link. Without side information, cannot-links between
-    ``n_clusters`` landmarks (the points nearest to the centres of k-means) take its place; if
-    ``n_clusters=1``, there are two landmarks. Must-links alone would put all points in one place, so then
-    the same cannot-links join them in the problem, except between landmarks that must-links join. They do
-    not become part of ``pairs_``. The same is done if no cannot-link has a weight above 0.
+    Notes ----- The side information is the union of all that `fit` is given. Without it, cannot-links
+    between ``n_clusters`` landmarks (the points nearest to the centres of k-means; two for one cluster) take
+    its place. Must-links alone would put all points in one place, so then the same cannot-links join them in
+    the problem, except between landmarks that must-links join, but not in ``pairs_``.
 
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
     has small weights of the pairs. From its clusters, and from those of signed and of propagated spectral
-    clustering, the model finds the weights ``pair_weights_``. The second kernel, ``solution_``, is learnt
-    with them. The labels are the most probable clusters of the model, which begins again with the clusters
-    of the second kernel. If an estimated rate is well above 0, a `WrongPairsWarning` says how many pairs look
-    wrong. The model reads no confidences and no weights of points. A ``time_limit`` holds for each of the two
-    solves. There is no model without a cannot-link, and none in "hard_pcp", which takes all pairs as right.
+    clustering, the model finds the weights ``pair_weights_``, with which ``solution_`` is learnt. The labels
+    are the most probable clusters of the model, which begins again with the clusters of the second kernel.
+    If an estimated rate is well above 0, a `WrongPairsWarning` says how many pairs look wrong. The model
+    reads no confidences and no weights of points. There is none without a cannot-link, and none in
+    "hard_pcp".
 
     `predict` gives each new point the average of the beliefs of its nearest training points, weighted by
-    affinities of the training width (`npkl_models.answer.extension.extend`). Without a model it averages the
-    rows of the factor, and the point joins the cluster with the nearest centre. New points do not influence
-    each other. A training point keeps its own row.
+    affinities (`npkl_models.answer.extension.extend`); without a model, the cluster whose centre is nearest
+    to the average of their rows. New points do not influence each other; a training point keeps its own row.
 
-    Pairs are positions in X, so a split of the rows would invalidate them. For `GridSearchCV`, pass the known
-    classes as y, with -1 for all other points. `npkl_models.applications.held_out.cross_val_pairs` splits the
-    pairs instead of the rows.
+    Pairs are positions in X, so a split of the rows would invalidate them. For `GridSearchCV`, pass the
+    known classes as y, with -1 for all other points. `npkl_models.applications.held_out.cross_val_pairs`
+    splits the pairs instead of the rows.
 
     Examples
     --------
@@ -143,8 +118,6 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[4])
     True
     >>> bool(model.predict([[1.5]])[0] == model.labels_[0])
-    True
-    >>> model.certificate_.relative_gap <= 1e-6
     True
     """
 

@@ -1,32 +1,20 @@
-"""Embed objects that are known from comparisons alone: "i is nearer to j than to k".
-
-Examples
---------
->>> from npkl_models.applications.estimators import OrdinalEmbedding
->>> OrdinalEmbedding(2, loss="hinge")
-OrdinalEmbedding(loss='hinge')
-"""
+"""Embed objects that are known from comparisons alone: "i is nearer to j than to k"."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.answer.solution import Solution, Status
-from npkl_models.applications.answers import placed, read_answers, to_ask
-from npkl_models.applications.held_answers import HeldAnswers, led
+from npkl_models.applications.answers import HeldAnswers, led, placed, read_answers, to_ask
+from npkl_models.applications.estimators.solved import CertifiedEstimator, certified_factor
 from npkl_models.applications.refine import REFINEMENTS, refined
-from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, chosen, keywords
+from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations.comparisons import answered, differences
 from npkl_models.formulations.ordinal import largest_penalty, ordinal
 from npkl_models.linalg import Array, Index
@@ -38,8 +26,11 @@ DIMENSIONS = (3, 6)  # of a refinement, beside ``n_components``
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
+class OrdinalEmbedding(CertifiedEstimator):
     """Points from comparisons of distances, by a convex problem with a certificate, then perhaps refined.
+
+    Agarwal et al., AISTATS 2007; van der Maaten & Weinberger, MLSP 2012; Tamuz et al., ICML 2011. The
+    problem is convex in the kernel, with all dimensions.
 
     Parameters
     ----------
@@ -48,30 +39,24 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     loss : str or Loss
         Loss of each comparison, as in `ordinal`.
     penalty : "auto" or float
-        Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty, from the
-        largest on, as long as each answers more held-out comparisons than the one before, by 0.003.
+        Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty, from the largest
+        on, as long as each answers more held-out comparisons than the one before, by 0.003.
     refine : "auto", None, "t_ste", "ckl", "ste" or "gnmds"
         Objective that is minimised afterwards from the leading coordinates of the certified kernel, in few
-        dimensions. No objective is convex, so the end is a local minimum without a certificate.
-        "auto" keeps the kernel as it is, or the refinement that answers most held-out comparisons.
+        dimensions, to a local minimum without a certificate. "auto" keeps the kernel as it is, or the
+        refinement that answers most held-out comparisons.
     cv : int
-        Number of parts of the comparisons; at least 2. Parts are held out one after the other, until 3,000
-        answers or all parts have been held out. Used for "auto" only. Repeated comparisons stay in one part.
-    backend : str
-        Solver, as in `Problem.solve`.
-    tol : float
-        Relative gap of the final solve.
-    options : dict, optional
-        Further options of `Problem.solve`.
+        Number of parts of the comparisons, at least 2, for "auto": they are held out one after the other
+        until 3,000 answers or all have been. Repeated comparisons stay in one part.
+    backend, tol, options
+        Solver, relative gap and further options of the final solve, as in `Problem.solve`.
     random_state : int, RandomState or None
         Seed of the parts.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n, n_components)
-        Leading coordinates of ``factor_``.
-    factor_ : ndarray of shape (n, r)
-        All coordinates: the factor of the certified kernel, or what the refinement made of it.
+    embedding_, factor_ : ndarray of shape (n, n_components) and (n, r)
+        Leading coordinates, and all coordinates: the factor of the certified kernel, or of its refinement.
     refined_ : str or None
         Objective of the refinement; None if ``factor_`` is that of the certified kernel.
     penalty_ : float
@@ -79,16 +64,9 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     penalties_, scores_ : ndarray
         Penalties, and the mean share of held-out comparisons that each answers; NaN for one that was not
         tried. They come from rough kernels without a certificate, in 20 columns at most.
-    solution_ : Solution
-        The solution of the problem.
-    certificate_ : Certificate
-        The proved bounds on the optimum of the convex problem. `fit` issues a `ConvergenceWarning` unless the
+    solution_, certificate_
+        The solution of the problem, and its proved bounds. `fit` issues a `ConvergenceWarning` unless the
         status is OPTIMAL.
-
-    Notes
-    -----
-    Agarwal et al., AISTATS 2007; van der Maaten & Weinberger, MLSP 2012; Tamuz et al., ICML 2011. The problem
-    is convex in the kernel, with all dimensions.
 
     Examples
     --------
@@ -97,9 +75,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     >>> from npkl_models.formulations.comparisons import ordinal_answers
     >>> X = np.random.default_rng(0).normal(size=(20, 2))
     >>> asked, unseen = (ordinal_answers(X, 600, random_state=seed) for seed in (0, 1))
-    >>> model = nm.OrdinalEmbedding(2).fit(asked)
-    >>> model.score(unseen) > 0.9, model.embedding_.shape
-    (True, (20, 2))
+    >>> nm.OrdinalEmbedding(2).fit(asked).score(unseen) > 0.9
+    True
     """
 
     n_components: int = field(default=2, kw_only=False)
@@ -113,7 +90,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, n_points: int | None = None) -> Self:
-        """Learn the kernel from comparisons.
+        """Learn the kernel from comparisons; returns this estimator.
 
         Parameters
         ----------
@@ -125,11 +102,6 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             0 if both are equal (not with booleans). By default, every row is as said.
         n_points : int, optional
             Number of points; by default the largest index plus one.
-
-        Returns
-        -------
-        OrdinalEmbedding
-            This estimator.
         """
         given = read_answers(X, y)
         n = given.count if n_points is None else n_points
@@ -151,7 +123,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         problem = ordinal(given.rows, first.n, loss=self.loss, penalty=self.penalty_, ties=given.ties)
         solving: dict[str, Any] = {"tol": self.tol} | keywords(self.options)
         self.solution_ = problem.solve(self.backend, **solving)
-        self.factor_ = self._factor(self.solution_)
+        self.factor_ = certified_factor(self.solution_)
         self._refine(given.rows, held, factors)
         self.embedding_ = led(self.factor_, self.n_components)
         return self
@@ -177,39 +149,24 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         return self.fit(X, y, n_points=n_points).embedding_
 
     def place(self, comparisons: ArrayLike, count: int = 1) -> Array:
-        """Rows of ``factor_`` for new points, from comparisons with known points.
+        """Rows (count x r) of ``factor_`` for new points, from comparisons with known points, as in `fit`.
 
-        Parameters
-        ----------
-        comparisons : array_like of int, shape (m, 3) or (m, 4)
-            As in `fit`. The new points have the numbers n, n + 1, ..., n + count - 1.
-        count : int
-            Number of new points.
-
-        Returns
-        -------
-        ndarray of shape (count, r)
-            If each comparison has a new point in the first place and known points in the others, this is the
-            optimum given the known points, since the problem is convex. Otherwise it is a local optimum.
+        The new points have the numbers n, ..., n + count - 1. If each comparison has a new point in the
+        first place and known points in the others, this is the optimum given the known points; otherwise it
+        is a local one.
         """
         check_is_fitted(self, "factor_")
         rows = read_answers(comparisons, None).rows
         return placed(self.factor_, rows, whole_number(count, "count", 1), self.loss, self.penalty_)
 
     def suggest(self, count: int = 1) -> Index:
-        """Comparisons (i, j, k) that the kernel is least sure of, shape (count, 3).
+        """Comparisons (count x 3) that the kernel is least sure of.
 
         Of many comparisons drawn at random, these have the smallest difference of distances.
         """
         check_is_fitted(self, "factor_")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return to_ask(self.factor_, whole_number(count, "count", 1), seed)
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The proved bounds on the optimum of the problem that was solved."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.certificate
 
     def _refine(self, rows: Index, held: HeldAnswers, factors: list[Array]) -> None:
         """Replace the factor by its refinement, if one is asked for or answers more held-out comparisons.
@@ -227,16 +184,6 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             best = held.way(ways, factors or held.kernels(self.penalty_))
         self.refined_ = best[0]
         self.factor_ = _refined(self.factor_, rows, *best)
-
-    def _factor(self, solution: Solution) -> Array:
-        """The factor of the solution; a warning if the solution is not OPTIMAL."""
-        status = f"{solution.status} - {solution.status.value}"
-        if solution.V is None:
-            raise SolverError(f"no kernel: {status}")
-        if solution.status is not Status.OPTIMAL:
-            words = f"the kernel is not certified optimal: {status}"
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        return solution.V
 
 
 def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:

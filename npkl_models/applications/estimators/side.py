@@ -10,10 +10,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from npkl_models.applications.held_out import some_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import real_matrix
@@ -28,20 +30,11 @@ RESTARTS = 10  # restarts of the k-means that finds landmarks
 def spanning_pairs(y: ArrayLike) -> Pairs:
     """A small set of pairs whose closure contains every pair of points of known class.
 
-    Must-links chain the points of each class in their order: s - 1 must-links for s points. Cannot-links join
-    the classes in a circle: the t-th point of a class and the t-th point of the next class, as long as both
-    classes have a t-th point. Two classes that are not neighbours in the circle are joined by their first
-    points. So there are fewer than two pairs for each labelled point, plus one for every two classes.
-
-    Parameters
-    ----------
-    y : array_like of shape (n,)
-        Classes; -1, None, NaN, NA or empty text marks a point of unknown class, which gets no pair.
-
-    Returns
-    -------
-    Pairs
-        The must-links and cannot-links.
+    Must-links chain the points of each class in their order. Cannot-links join the classes in a circle: the
+    t-th point of a class and the t-th point of the next class, as long as both have one; two classes that
+    are not neighbours in the circle are joined by their first points. So there are fewer than two pairs for
+    each labelled point, plus one for every two classes. -1, None, NaN, NA or empty text marks a point of
+    unknown class, which gets no pair.
 
     Examples
     --------
@@ -49,8 +42,6 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     >>> pairs = spanning_pairs([0, 0, 0, 1, 1, -1])
     >>> pairs.must_link.tolist(), pairs.cannot_link.tolist()
     ([[0, 1], [1, 2], [3, 4]], [[0, 3], [1, 4]])
-    >>> len(pairs.closure())  # of five points every pair is known
-    10
     """
     known, label = labelled(y)
     order = np.argsort(label, kind="stable")
@@ -72,6 +63,12 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     return Pairs(known.size, place_of[must], place_of[cannot])
 
 
+def scaled(X: Array, scaling: str) -> Array:
+    """The columns as they are ("raw"), with mean 0 and deviation 1 ("standard"), or in [0, 1] ("minmax")."""
+    scaler = {"raw": None, "standard": StandardScaler(), "minmax": MinMaxScaler()}[scaling]
+    return X if scaler is None else np.asarray(scaler.fit_transform(X))
+
+
 def points_of(estimator: Any, X: Any, **options: Any) -> Any:
     """The points as scikit-learn validates them, after a sparse matrix was read in full."""
     X = real_matrix(X, "X") if sp.issparse(X) else X
@@ -81,31 +78,17 @@ def points_of(estimator: Any, X: Any, **options: Any) -> Any:
 def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array | None = None) -> Pairs:
     """Cannot-links between every two landmarks, the points that are nearest to the centres of k-means.
 
-    These pairs take the place of side information if none is given: without a pair, the smoothest kernel
-    puts all points in one place. k-means decides only which few points are kept apart; the graph determines
-    the rest of the kernel.
+    They take the place of side information if none is given: without a pair, the smoothest kernel puts all
+    points in one place. The graph determines the rest of the kernel.
 
     Parameters
     ----------
     X : array_like or sparse of shape (n, d)
-        The points.
+        The points, not all equal.
     count : int
-        Number of landmarks; 1 counts as 2.
-    random_state : int
-        Seed of k-means.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the points in k-means.
-
-    Raises
-    ------
-    ProblemError
-        If ``count`` is below 1 or above n, or if all points are equal.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.estimators import landmark_pairs
-    >>> landmark_pairs([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]], 2, random_state=0).cannot_link
-    array([[1, 4]])
+        Number of landmarks, from 1 to n; 1 counts as 2.
+    random_state, sample_weight
+        Seed of k-means, and weights (n,) of the points in it.
     """
     X = check_points(X, least=1)
     n = X.shape[0]
@@ -197,19 +180,14 @@ def weighed(pairs: Pairs, sample_weight: Array | None) -> Pairs:
     if sample_weight is None:
         return pairs
     weight = pairs.confidence * np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j])
-    kept, ends = weight > 0, np.stack([pairs.i, pairs.j], axis=1)
-    if not kept.any():
+    if not (weight > 0).any():
         raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
-    return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], weight[kept])
+    return some_pairs(pairs, weight > 0, weight)
 
 
 def trusted(pairs: Pairs, weights: Array) -> Pairs | None:
     """Each confidence times a weight; pairs of weight 0 are left out. None if no pair is left."""
-    kept, ends = weights > 0, np.stack([pairs.i, pairs.j], axis=1)
-    if not kept.any():
-        return None
-    confidence = (pairs.confidence * weights)[kept]
-    return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], confidence)
+    return some_pairs(pairs, weights > 0, pairs.confidence * weights) if (weights > 0).any() else None
 
 
 def held_apart(pairs: Pairs | None, landmarks: Pairs) -> Pairs:

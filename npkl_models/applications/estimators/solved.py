@@ -22,20 +22,36 @@ from npkl_models.linalg.owned import whole_number
 CHUNK = 5_000  # new points that are processed at a time
 
 
-class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base class of the estimators that solve a problem over points and their graph."""
-
-    n_neighbors: int
-    metric: str
+class CertifiedEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base class of the estimators that solve a problem."""
 
     solution_: Solution
-    n_neighbors_: int
 
     @property
     def certificate_(self) -> Certificate:
         """The proved bounds on the optimum of the problem that was solved."""
         check_is_fitted(self, "solution_")
         return self.solution_.certificate
+
+
+def certified_factor(solution: Solution, what: str = "kernel", stacklevel: int = 3) -> Array:
+    """The factor of the solution; a warning at the call of `fit` if the solution is not OPTIMAL."""
+    status = f"{solution.status} - {solution.status.value}"
+    if solution.V is None:
+        raise SolverError(f"no kernel: {status}")
+    if solution.status is not Status.OPTIMAL:
+        words = f"the {what} is not certified optimal: {status}"
+        warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)
+    return solution.V
+
+
+class SolvedEstimator(CertifiedEstimator):
+    """Base class of the estimators that solve a problem over points and their graph."""
+
+    n_neighbors: int
+    metric: str
+
+    n_neighbors_: int
 
     def _neighbors(self, n: int) -> int:
         """``n_neighbors``, or the number of all other points if that is smaller."""
@@ -46,13 +62,7 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep(self, solution: Solution, points: Any, stacklevel: int = 3) -> Array:
         """Keep points and solution, warn if the solution is not OPTIMAL, and return the factor."""
         self.solution_, self._points = solution, points.copy()  # the caller may change the array
-        status = f"{solution.status} - {solution.status.value}"
-        if solution.V is None:
-            raise SolverError(f"no kernel: {status}")
-        if solution.status is not Status.OPTIMAL:
-            words = f"the kernel is not certified optimal: {status}"
-            warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # at the call of `fit`
-        return solution.V
+        return certified_factor(solution, stacklevel=stacklevel + 1)
 
     def _placed(
         self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]

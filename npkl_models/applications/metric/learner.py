@@ -9,18 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.applications.estimators.side import collected, points_of
 from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
 from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import whole_number
-
-LANDMARKS = ("random", "kmeans++")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -34,33 +31,24 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     Parameters
     ----------
     n_landmarks : int or None
-        Number of landmarks. None makes every point a landmark: the basic algorithm, cubic in the number of
-        points. The points of similar pairs become landmarks first, then other points. If the similar pairs
-        have more than ``n_landmarks`` points, some of these points are drawn.
-    landmarks : {"random", "kmeans++"}
-        How the other landmarks are chosen: at random, as in the paper, or far from each other (Arthur &
-        Vassilvitskii 2007). "kmeans++" needs points, so it does not accept ``kernel="precomputed"``.
+        Number of landmarks; None makes every point one: the basic algorithm, cubic in the number of points.
+        The points of similar pairs become landmarks first, then others at random.
     kernel : {"rbf", "poly", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
-    gamma : float or "auto"
-        Parameter of "rbf" and "poly". "auto" is 1 / (2 d^2), d the mean distance between landmarks.
-    degree, coef0 : float
-        Parameters of "poly": (gamma x'y + coef0)^degree.
+    gamma, degree, coef0
+        Parameters of "rbf" and "poly", (gamma x'y + coef0)^degree. "auto" is gamma = 1 / (2 d^2), d the mean
+        distance between landmarks.
     n_neighbors : int
         Number of landmarks whose weighted mean stands for a point.
     n_iter : int
-        Number of iterations. Each finds neighbours and their weights in the space learnt before. 1 is the
-        basic form; the paper's experiments have 3.
-    prior : float
-        Strength of the original kernel against the pairs. This is an extension of the paper, whose method
-        has 0 (`npkl_models.applications.metric.weights`).
-    dissimilar : bool
-        Whether cannot-links are used. This is an extension of the paper, whose method has no cannot-links.
-    regularization : float
-        Regularisation of the weights of landmarks, see `local_weights`.
-    epsilon : float
-        Regularisation of the eigenvalues, see `eigenvalue_weights`.
+        Number of iterations. Each finds neighbours and weights in the space learnt before. 1 is the basic
+        form.
+    prior, dissimilar
+        Strength of the original kernel against the pairs, and whether cannot-links are used. Both extend the
+        paper, whose method has ``prior=0, dissimilar=False`` (`npkl_models.applications.metric.weights`).
+    regularization, epsilon
+        As in `local_weights` and in `eigenvalue_weights`.
     random_state : int, RandomState or None
         Seed of the choice of landmarks.
 
@@ -68,47 +56,35 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ----------
     landmarks_ : ndarray of int, shape (m,)
         Positions of the landmarks in X.
-    eigenvalues_ : ndarray of shape (q,)
-        Eigenvalues mu of the landmarks' centred kernel, the largest first.
-    weights_ : ndarray of shape (q,)
-        Weights beta of the axes.
+    eigenvalues_, weights_ : ndarray of shape (q,)
+        Eigenvalues mu of the landmarks' centred kernel, the largest first, and weights beta of the axes.
     objective_ : float
         Mean squared distance of the similar pairs; NaN if there are no similar pairs.
     embedding_ : ndarray of shape (n, q)
-        Coordinates of the training points, eqs. (24) and (25), with beta. Euclidean distances of rows are the
-        metric.
+        Coordinates of the training points, eqs. (24) and (25); their Euclidean distances are the metric.
     pairs_ : Pairs or None
         The pairs that the metric was learnt from. None: the metric is that of the kernel itself.
     n_features_in_, feature_names_in_
         Number and names of the features, as in scikit-learn.
 
-    Notes
-    -----
-    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for landmarks, (20)
-    to (27) for new points. Section 3.4 describes the iteration but leaves its details open; here W is
-    computed anew in the space that was learnt. ``prior=0, dissimilar=False`` is the paper's method.
-
-    The paper asks that all points of the pairs are landmarks. In that case only W changes after the first
-    iteration. Since the pairs' rows of W are fixed, D is fixed. The constant c is the sum of beta, so beta
-    stays the same.
+    Notes ----- Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for
+    landmarks, (20) to (27) for new points. Section 3.4 leaves details of the iteration open; here W is
+    computed anew in the space that was learnt. If all points of the pairs are landmarks, as the paper asks,
+    only W changes after the first iteration.
 
     Examples
     --------
     >>> import npkl_models as nm
-    >>> from npkl_models.applications.metric import KernelMetricLearner
     >>> from npkl_models.applications.scores import separation
     >>> data = nm.datasets.load("wine")
     >>> pairs = nm.Pairs.from_labels(data.y, 60, 60, random_state=0)
     >>> X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-    >>> model = KernelMetricLearner().fit(X, must_link=pairs.must_link, cannot_link=pairs.cannot_link)
+    >>> model = nm.KernelMetricLearner().fit(X, must_link=pairs.must_link, cannot_link=pairs.cannot_link)
     >>> separation(model.transform(X), data.y) > 1.2 * separation(X, data.y)
     True
-    >>> model.pair_distance([[X[0], X[1]]]) < model.pair_distance([[X[0], X[70]]])
-    array([ True])
     """
 
     n_landmarks: int | None = field(default=100, kw_only=False)
-    landmarks: str = "random"
     kernel: str | Callable[[Array, Array], float] = "rbf"
     gamma: float | str = "auto"
     degree: float = 3
@@ -166,18 +142,10 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.objective_ = float(distance.mean()) if len(similar) else float("nan")
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of points in the space that was learnt.
+        """Coordinates (m x q) of training or new points (m x d) in the space that was learnt.
 
-        Parameters
-        ----------
-        X : array_like, sparse or DataFrame of shape (m, d)
-            Training points or new points. For ``kernel="precomputed"``: the values of the kernel between
-            these points and the training points, (m, n).
-
-        Returns
-        -------
-        ndarray of shape (m, q)
-            One row for each point.
+        For ``kernel="precomputed"``, X has the values of the kernel between these points and the training
+        points.
         """
         check_is_fitted(self, "weights_")
         points = points_of(self, X, reset=False)
@@ -191,17 +159,9 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self.fit(X, y, **side).embedding_
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
-        """Distances of pairs of points in the learnt metric.
+        """Distances (m,) of pairs of points in the learnt metric.
 
-        Parameters
-        ----------
-        pairs : array_like of shape (m, 2, d), or of int and shape (m, 2)
-            Pairs of points, as in metric-learn, or pairs of positions of training points.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            One distance for each pair.
+        ``pairs`` are points (m x 2 x d), as in metric-learn, or positions of training points (m x 2).
         """
         check_is_fitted(self, "weights_")
         given = np.asarray(pairs)
@@ -246,25 +206,18 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             value = getattr(self, name)
             if value is not None or name != "n_landmarks":
                 whole_number(value, name, least)
-        chosen("landmarks", self.landmarks, LANDMARKS)
-        if self.landmarks != "random" and self.kernel == "precomputed":
-            raise ProblemError('landmarks="kmeans++" needs points, and kernel="precomputed" has none')
         for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
             number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 
     def _landmarks(self, points: Any, similar: Index) -> Index:
-        """Positions of the landmarks: points of the similar pairs first, then others by ``landmarks``."""
+        """Positions of the landmarks: points of the similar pairs first, then others at random."""
         rng, n = check_random_state(self.random_state), points.shape[0]
         paired = np.unique(similar)
         others = np.setdiff1d(np.arange(n), paired)
         most = n if self.n_landmarks is None else int(self.n_landmarks)
         first = rng.permutation(paired)[:most]
         left = min(most - first.size, others.size)
-        if self.landmarks == "random" or left in (0, others.size):
-            added = rng.permutation(others)[:left]
-        else:
-            added = others[np.unique(kmeans_plusplus(points[others], left, random_state=rng)[1])]
-        return np.sort(np.concatenate([first, added])).astype(np.intp)
+        return np.sort(np.concatenate([first, rng.permutation(others)[:left]])).astype(np.intp)
 
     def _first_weights(self, points: Any) -> Matrix:
         return in_chunks(lambda rows: self._weights(self._kernel(rows), self._own), points)

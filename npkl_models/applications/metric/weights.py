@@ -8,17 +8,15 @@ Of the kernels :math:`K_\beta = \sum_r \beta_r^2 v_r v_r'`, the kernel with
     \min_\beta \sum_r \beta_r^2 D_r \quad\text{s.t.}\quad \sum_r e_r \beta_r = c, \qquad
     D_r = \frac1{|S|} \sum_{(i,j) \in S} (v_{ir} - v_{jr})^2
 
-has :math:`\beta_r = c\, (e_r / D_r) / \sum_s e_s^2 / D_s`, since the derivative of the Lagrangian is
-:math:`2 \beta_r D_r - \rho e_r`, and D is positive. In the paper, e = 1 and
-:math:`c = \sum_r \sqrt{\lambda_r}` (its eq. (6)). Two extensions keep the problem convex
-and its solution closed and positive:
+has :math:`\beta_r = c\, (e_r / D_r) / \sum_s e_s^2 / D_s`. In the paper, e = 1 and
+:math:`c = \sum_r \sqrt{\lambda_r}` (its eq. (6)). Two extensions keep the solution closed and positive:
 
-- A prior. The formula uses the old eigenvalues only through their sum. So axes of nearly no length count
-  as much as the first axis, and axes along which no pair differs count most of all. The prior replaces D by
-  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}`. With e = 1, the original kernel is then the limit
-  for :math:`\tau \to \infty`, and also the result if there are no pairs.
-- Dissimilar pairs. They determine e: the root mean square of :math:`v_{ir} - v_{jr}` over these pairs, scaled
-  to the mean one. Then :math:`e_r \beta_r` is their distance along axis r, and the sum over r is kept.
+- A prior. The formula uses the old eigenvalues only through their sum, so axes of nearly no length count as
+  much as the first, and axes along which no pair differs most of all. The prior replaces D by
+  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}`. With e = 1, the original kernel is the limit for
+  :math:`\tau \to \infty`, and also the result if there are no pairs.
+- Dissimilar pairs. They determine e: the root mean square of :math:`v_{ir} - v_{jr}` over these pairs,
+  scaled to the mean one. Then :math:`e_r \beta_r` is their distance along axis r, and the sum is kept.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ def local_weights(
 
     over the landmarks :math:`x_j` nearest to x in the space of the kernel: Yeung, Chang & Dai 2008, eqs.
     (13)-(19). :math:`\epsilon` is ``regularization`` times the mean squared distance of these landmarks to
-    the nearest of them. The term k(x, x) does not depend on w, so it is not needed.
+    the nearest of them.
 
     Parameters
     ----------
@@ -62,8 +60,7 @@ def local_weights(
     Returns
     -------
     csr_array of shape (n, m)
-        The weights, points by landmarks. A point whose kernel values equal those of its nearest landmark has
-        weight one on that landmark, and no other weight.
+        The weights. A point whose kernel values equal those of its nearest landmark has weight one there.
 
     Examples
     --------
@@ -117,7 +114,7 @@ def eigenvalue_weights(
     similar: ArrayLike, eigenvalues: ArrayLike, dissimilar: ArrayLike | None = None, prior: float = 0.0,
     epsilon: float = 1e-8,
 ) -> Array:  # fmt: skip
-    """Weights beta of the axes, whose squares are the eigenvalues of the learnt kernel.
+    """Weights beta (q,) of the axes, whose squares are the eigenvalues of the learnt kernel.
 
     Yeung, Chang & Dai 2008, eqs. (4) and (6).
 
@@ -125,7 +122,6 @@ def eigenvalue_weights(
     ----------
     similar : array_like of shape (m, q)
         For each similar pair, the difference of the two points' coordinates along eigenvectors of norm one.
-        Without similar pairs (m = 0), all D are zero before ``epsilon`` and ``prior`` are added.
     eigenvalues : array_like of shape (q,)
         Eigenvalues of the original kernel, positive.
     dissimilar : array_like of shape (m', q), optional
@@ -133,19 +129,7 @@ def eigenvalue_weights(
     prior : float
         Strength tau of the prior, not negative; 0 is the paper's problem.
     epsilon : float
-        Positive number; ``epsilon`` times the mean of D is added to each D. Otherwise an axis along which no
-        pair differs would take all the weight.
-
-    Returns
-    -------
-    ndarray of shape (q,)
-        The weights beta.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.metric import eigenvalue_weights
-    >>> eigenvalue_weights([[0.1, 0.2], [0.1, -0.2]], [9.0, 4.0]).round(3)  # D is 0.01 and 0.04
-    array([4., 1.])
+        Positive; times the mean of D it is added to each D, so that no axis takes all the weight.
     """
     old = real_array(eigenvalues, "eigenvalues")
     if old.ndim != 1 or not old.size or not (np.isfinite(old).all() and (old > 0).all()):

@@ -1,4 +1,4 @@
-"""The arguments of the commands about points: ``npkl cluster`` and ``npkl label``."""
+"""The arguments of the commands about points and comparisons: ``npkl cluster`` and ``npkl embed``."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import Any
 
 from npkl_models.cli.parser.shared import add_fields, parser_of, reader
 from npkl_models.recipe.fields import ESTIMATOR, FIELDS, SOLVER
-from npkl_models.recipe.names import DATASETS, ESTIMATED, SCALINGS
+from npkl_models.recipe.names import DATASETS, ESTIMATED
 
 CLUSTER_EXAMPLES = """examples:
   npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv
   npkl cluster my.csv --labels class --pairs pairs.csv --k 3 --formulation npkl --loss hinge --gamma 10
   npkl cluster wine --k 3"""
-LABEL_EXAMPLES = """examples:
-  npkl label my.csv --pairs pairs.csv
-  npkl label my.csv --pairs pairs.csv --every 10 --formulation npkl --loss hinge"""
 
 EMBED_EXAMPLES = """examples:
   npkl embed --triplets answers.csv --out map.csv
   npkl embed --triplets answers.csv --components 3 --loss hinge --refine none"""
+SCALINGS = ("minmax", "raw", "standard")
 ORDERED = ("logistic", "squared_hinge", "hinge")
 REFINEMENTS = ("auto", "none", "t_ste", "ckl", "ste", "gnmds")
 
@@ -97,32 +95,6 @@ def add_cluster(commands: Any) -> None:
         metavar="FILE",
         help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra 'plot')",
     )
-
-
-def add_label(commands: Any) -> None:
-    """Add ``npkl label``."""
-    parser = parser_of(
-        commands,
-        "label",
-        "ask which rows belong together, and write the answers",
-        "Show the two rows that the kernel is least sure of, and ask whether they belong together. "
-        "The command "
-        "writes every answer at once. Leave with q, Ctrl-D or Ctrl-C, and run the same line to go on. The "
-        "exit status is 0 if the last kernel is certified optimal (or there is none), 1 if not, and 2 on "
-        "bad usage.",
-        LABEL_EXAMPLES,
-    )
-    _add_points(parser)
-    parser.add_argument(
-        "--pairs",
-        dest="links",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="csv of the answers, read first if it exists: two row numbers that begin at 0, then must "
-        "or cannot",
-    )
-    parser.add_argument("--every", type=int, default=5, metavar="N", help="solve again after N answers")
 
 
 def _add_points(parser: argparse.ArgumentParser) -> None:

@@ -1,76 +1,22 @@
-"""Probabilities that are less sure of themselves, and means over several first clusters."""
+"""Means over several first clusters."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.calibration import mixed, recalibrated
 from npkl_models.applications.noise_search import Averaged
 from npkl_models.applications.pair_noise import pair_noise
-from npkl_models.applications.partitions import Witnesses
+from npkl_models.applications.partitions import Witnesses, mixed
 
-COUNT = 4000
 NONE = np.zeros((1, 2))
 
 
-def told(q, rate, rng):
-    """Answers to pairs whose points are in one cluster with probability q, and which of them are wrong."""
-    same = rng.random(q.size) < q
-    wrong = rng.random(q.size) < rate
-    n = 2 * q.size
-    return Answers(n, np.arange(0, n, 2), np.arange(1, n, 2), same != wrong), wrong
-
-
-def sharper(q, factor):
-    odds = factor * np.log(q / (1 - q))
-    return 1 / (1 + np.exp(-odds))
-
-
-@pytest.mark.parametrize("factor", [1.0, 3.0])
-@pytest.mark.parametrize("rate", [0.0, 0.1, 0.25])
-def test_predictions_that_are_too_sure_are_calibrated(factor, rate):
-    rng = np.random.default_rng(0)
-    q = rng.beta(0.5, 0.5, COUNT).clip(0.01, 0.99)
-    answers, wrong = told(q, rate, rng)
-    together = recalibrated(sharper(q, factor), answers, NONE, None)
-    said = np.where(answers.must, 1 - together, together)
-    assert said.mean() == pytest.approx(wrong.mean(), abs=0.02)
-    for low in np.arange(0, 1, 0.1):
-        part = (said >= low) & (said < low + 0.1)
-        if part.sum() >= 50:
-            assert said[part].mean() == pytest.approx(wrong[part].mean(), abs=3 / np.sqrt(part.sum()))
-
-
-def test_predictions_that_are_too_unsure_are_left():
-    rng = np.random.default_rng(0)
-    q = rng.beta(0.5, 0.5, COUNT).clip(0.01, 0.99)
-    answers, _ = told(q, 0.1, rng)
-    blunt = sharper(q, 0.5)
-    found = recalibrated(blunt, answers, NONE, 0.1)
-    expected = blunt * np.where(answers.must, 0.9, 0.1)
-    other = (1 - blunt) * np.where(answers.must, 0.1, 0.9)
-    np.testing.assert_allclose(found, expected / (expected + other), atol=0.02)
-
-
-def test_one_kind_of_wrong_answer_is_told_from_the_other():
-    rng = np.random.default_rng(0)
-    q = rng.beta(0.3, 0.3, COUNT).clip(0.01, 0.99)
-    answers, _ = told(q, 0.0, rng)
-    turned = answers.must & (rng.random(COUNT) < 0.3)  # must-links alone
-    noisy = Answers(2 * COUNT, answers.i, answers.j, answers.must & ~turned)
-    together = recalibrated(q, noisy, NONE, None)
-    said = np.where(noisy.must, 1 - together, together)
-    assert said[noisy.must].mean() < 0.02
-    assert said[turned].mean() > 0.5 > 0.1 > said[~noisy.must & ~turned].mean()
-
-
-def part(points, before, value):
+def part(points, together, value):
     rates = np.array([0.1, 0.1])
-    return Averaged(points, before, before, rates, NONE, rates[None], value, True, 1.0)
+    return Averaged(points, together, rates, NONE, rates[None], value, True, 1.0)
 
 
 def witnesses(answers, fixed):
@@ -99,12 +45,11 @@ def test_clusters_that_break_many_answers_count_for_nothing():
     np.testing.assert_allclose(both.points, right, atol=1e-9)
 
 
-def test_the_mean_of_both_probabilities_has_weaker_odds():
+def test_probabilities_of_pairs_are_means_weighted_as_the_clusters_are():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
-    one = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.98]), -5.0)
-    again = recalibrated(np.array([0.98]), answers, NONE, 0.1)
-    mean = (one.together + again) / 2
-    np.testing.assert_allclose(mixed([one], witnesses(answers, 0.1)).together, sharper(mean, 0.85))
+    points = np.array([[0.9, 0.1], [0.2, 0.8]])
+    one, two = part(points, np.array([0.9]), -5.0), part(points[:, ::-1], np.array([0.5]), -5.0)
+    np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).together, [0.7])
 
 
 def test_a_known_rate_is_reported_as_it_was_given():
