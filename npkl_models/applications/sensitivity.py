@@ -135,6 +135,6 @@ def optimum_sensitivity(solution: Solution) -> Sensitivity:
     instance(solution, Solution, "solution")
     problem, V = solution.problem, factor_of(solution, "kernel to differentiate")
     values = problem.values(V)
-    losses = tuple(t.loss.value(z, t.target) for t, z in zip(problem.terms, values, strict=True))
-    gamma = sum(float(t.weight @ own) for t, own in zip(problem.terms, losses, strict=True))
+    losses = tuple(t.loss.value(z, t.target) for t, z in zip(problem.losses, values, strict=True))
+    gamma = sum(float(t.weight @ own) for t, own in zip(problem.losses, losses, strict=True))
     return Sensitivity(solution.objective, losses, CostGradient(V), gamma)

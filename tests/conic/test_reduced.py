@@ -65,7 +65,9 @@ EXTRAS = {
 def test_reduced_programs_take_regularisers_and_equalities(small_reg_pcp, extra):
     from dataclasses import replace
 
-    problem = replace(small_reg_pcp, **EXTRAS[extra])
+    more = EXTRAS[extra]
+    hard = (*small_reg_pcp.terms, *more["equalities"]) if extra == "equalities" else None
+    problem = replace(small_reg_pcp, **({"terms": hard} if hard else more))
     reference = problem.solve("sdp", eps=1e-9)
     assert reference.status is nm.Status.OPTIMAL
     assert reference.objective > small_reg_pcp.solve().objective * (1 + 1e-4)  # it binds

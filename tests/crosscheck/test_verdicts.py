@@ -29,6 +29,10 @@ LENGTHS = np.linalg.norm(SENSORS[I] - SENSORS[J], axis=1) * (1 + 0.1 * RNG.rando
 
 STATEMENTS = {
     "pcp": nm.pcp(L, PAIRS),
+    "pcp, bounds": nm.Problem(L, [
+        *nm.pcp(L, PAIRS).terms, nm.Constraint(nm.Entries(12, ([0, 3], [7, 10])), lower=0.3, name="similar"),
+        nm.Constraint(nm.SquaredDistances(12, ([1, 4], [8, 11])), upper=0.6, name="near"),
+    ]),
     "npkl": nm.npkl(L, PAIRS, loss="hinge", gamma=3.0),
     "npkl, row norm": nm.npkl(L, PAIRS, loss="linear", gamma=3.0, row_norm=1.0),
     "simple_npkl": nm.simple_npkl(L, PAIRS, loss="squared_hinge", C=5.0, bound=4.0),
@@ -78,14 +82,13 @@ def of_another_problem(problem, V, rng):
     cost = problem.cost + 0.5 * abs(problem.cost).max() * np.diag(shares / 10)
     terms = [
         replace(t, weight=t.weight * (3.0 if not t.loss.separable else rng.uniform(0.1, 10.0, t.weight.size)))
-        for t in problem.terms
+        for t in problem.losses
     ]
-    other = replace(problem, terms=terms) if terms else replace(problem, cost=cost)
+    other = replace(problem, terms=[*terms, *problem.constraints]) if terms else replace(problem, cost=cost)
     place = rng.permutation(problem.n)
     moved = replace(
         problem,
         terms=[replace(t, functional=t.functional.over(problem.n, place)) for t in problem.terms],
-        equalities=[replace(e, functional=e.functional.over(problem.n, place)) for e in problem.constraints],
     )
     found = {"other weights": other.solve(), "other pairs": moved.solve(time_limit=5.0)}
     return {name: one.V for name, one in found.items() if one.V is not None}
@@ -112,6 +115,7 @@ def of_one_constraint(problem, V, rng):
         k = int(rng.integers(part.functional.size))
         M = part.functional.adjoint(np.eye(part.functional.size)[k])
         step = M @ V if np.abs(M @ V).max() > 1e-6 else M @ rng.normal(size=V.shape)
+        step = step if part.equal or np.isfinite(part.upper).all() else -step
         out[part.name] = problem.lift(
             problem.drop(V + 0.01 * step * np.linalg.norm(V) / np.linalg.norm(step))
         )
@@ -135,11 +139,10 @@ def wrong(problem, point, optimum):
         return True
     for part in problem.constraints:
         scale = np.abs(part.value).max() or np.abs(K).max()
-        if np.abs(part.functional.value(K) - part.value).max() > 2 * FEASIBILITY * scale:
+        z, room = part.functional.value(K), 2 * FEASIBILITY * scale
+        if (z > part.upper + room).any() or (z < part.lower - room).any():
             return True
     R = problem.regularizer
-    if R.row_radius is not None and K.diagonal().max() > R.row_radius**2 * (1 + 4 * FEASIBILITY):
-        return True
     if R.bounds and np.sum(values.clip(0) ** R.spectral.p) > R.spectral.bound * (1 + 4 * FEASIBILITY):
         return True
     off = K - problem.Q @ (problem.Q.T @ K @ problem.Q) @ problem.Q.T

@@ -84,4 +84,4 @@ def test_linear_losses_alone_have_nothing_to_state(tmp_path):
     L, pairs = side_information("iris", 24)
     base = nm.npkl(L, pairs, loss="linear", row_norm=1.0)
     with pytest.raises(nm.UnsupportedError, match="linear losses only"):
-        nm.Problem(base.cost, base.terms).to_sdpa(tmp_path / "p.dat-s")
+        nm.Problem(base.cost, base.losses).to_sdpa(tmp_path / "p.dat-s")

@@ -130,7 +130,7 @@ def test_old_files_are_read(solution, path, tmp_path):
     back = nm.Solution.load(changed(path, tmp_path / "old.npz"))
     assert back.status is nm.Status.OPTIMAL
     np.testing.assert_array_equal(back.V, solution.V)
-    with pytest.raises(nm.ProblemError, match="file format must be 3"):
+    with pytest.raises(nm.ProblemError, match="file format must be 2 to 4"):
         nm.Solution.load(changed(path, tmp_path / "older.npz", format=1, checksum=True))
 
 

@@ -82,13 +82,16 @@ def test_equalities_that_do_more_than_hold_rows_are_left_to_multipliers():
     block = nm.Constraint(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), equal=[2.0, 0.5, 1.0])
     assert held_rows(nm.Problem(eye, (term, block))).rows.tolist() == [0, 1]
     for hard in (
-        nm.Constraint(nm.Entries(6, ([0, 0], [0, 1])), equal=[2.0, 0.5]),  # K_11 is free
-        nm.Constraint(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), equal=[1.0, 1.0, 1.0]),  # singular
+        (nm.Constraint(nm.Entries(6, ([0, 0], [0, 1])), equal=[2.0, 0.5]),),  # K_11 is free
+        (nm.Constraint(nm.Entries(6, ([0, 0, 1], [0, 1, 1])), equal=[1.0, 1.0, 1.0]),),  # singular
         (block, nm.Constraint(nm.Entries(6, ([0], [0])), equal=3.0)),  # contradictory
         (block, nm.Constraint(nm.TotalSum(6), equal=0.0)),
     ):
         assert held_rows(nm.Problem(eye, (term, *hard))) is None
-    assert held_rows(nm.Problem(eye, (term, block), nm.RowNormBound(2.0))) is None
+    beside = nm.Problem(eye, (term, block, nm.Constraint(nm.Entries(6, ([4], [5])), lower=0.7)))
+    assert held_rows(beside).rows.tolist() == [0, 1]  # bounds beside held rows are left to multipliers
+    found = beside.solve("burer_monteiro")
+    assert found.objective == pytest.approx(beside.solve("sdp").objective, rel=1e-6)
 
 
 def test_held_rows_give_the_multipliers_of_the_exact_optimum():

@@ -144,7 +144,7 @@ def test_a_singular_block_says_so():
         (NAME, {"epsilon": -1.0}, "epsilon must be > 0"),
         (NAME, {"unlabelled": "all"}, "unknown unlabelled 'all'"),
         (NAME, {"unlabelled": "step"}, "unlabelled must be .rows. for a problem with row norms"),
-        (ELIMINATED, {}, "takes no regulariser, got row_norm"),
+        (ELIMINATED, {}, "supports no constraints, got row norms"),
     ],
 )
 def test_what_does_not_fit_is_refused(name, options, message):

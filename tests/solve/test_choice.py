@@ -54,7 +54,7 @@ def test_the_choice_without_a_low_rank_route_is_spectral(small):
     problem = nm.simple_npkl(L, pairs, loss="hinge", p=1.5, bound=9.0)
     name, reason = nm.choose_backend(problem)
     assert name == "simple_npkl"
-    assert "bcd takes no regulariser or row norms, got tr K^1.5" in reason
+    assert "bcd takes no regulariser, got tr K^1.5" in reason
     for other in ("burer_monteiro", "hybrid"):  # any p, not only integers
         assert problem.solve(other).objective == pytest.approx(problem.solve(name).objective, rel=1e-5)
 

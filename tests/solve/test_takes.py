@@ -1,5 +1,7 @@
 """What each backend takes: the table cell by cell, and the reasons for every no."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import KINDS, NONNEGATIVE, SEPARABLE, SHARED
@@ -15,8 +17,10 @@ def test_what_a_backend_cannot_take_is_said(small):
     assert "needs a basis" in small("pcp").compatible_backends()["qsdp"]
     assert "needs a basis" in small("pcp").compatible_backends()["mfpc"]
     rows = small("row:square").with_basis(nm.eigenbasis(small("pcp").cost, 5))
-    assert "takes no regulariser, tr K or tr K^2, got row_norm" in rows.compatible_backends()["sqlp"]
-    assert "takes no regulariser or tr K, got row_norm" in rows.compatible_backends()["mfpc"]
+    assert rows.compatible_backends()["sqlp"] is None
+    assert rows.compatible_backends()["mfpc"] == "supports no constraints, got row norms"
+    powers = small("B1.5:hinge").compatible_backends()
+    assert powers["bcd"] == "takes no regulariser, got tr K^1.5"
 
 
 # ----------------------------------------------------------------------------------- the table, cell by cell
@@ -111,5 +115,11 @@ def test_what_is_not_listed_is_refused(small):
     some = nm.Takes(losses=("square",), regularizers=("none",))
     assert some.refusal(small("pcp")) is None
     assert some.refusal(small("npkl:hinge")) == "needs square losses, got hinge"
-    assert some.refusal(small("row:square")) == "takes no regulariser, got row_norm"
+    assert some.refusal(small("row:square")) == "supports no constraints, got row norms"
+    only = nm.Takes(losses=("square",), regularizers=("none",), constraints="row norms")
+    assert only.refusal(small("row:square")) is None
+    both = replace(
+        small("row:square"), terms=(*small("row:square").terms, nm.Constraint(nm.Trace(24), upper=9))
+    )
+    assert only.refusal(both) == "supports only one upper bound on all K_ii, got row norms"
     assert some.refusal(small("basis:pcp")) == "works on the rows of V, not in a basis"

@@ -27,7 +27,8 @@ STEPS, TOLERANCE = 10, 1e-3  # steps of conjugate gradients; share of the first 
 
 def sharpens(f: FactorObjective, point: Point) -> bool:
     """Whether `sharpened` supports the problem, and there are curved losses."""
-    plain = f.Q is None and f.held is None and f.problem.regularizer.vacuous and f.incidence.identity
+    plain = f.Q is None and not f.problem.constraints and f.problem.regularizer.vacuous
+    plain = plain and f.incidence.identity
     return plain and bool(np.any(point.bend))
 
 
