@@ -129,7 +129,7 @@ CALLS = {
     "eigb skip": lambda b: nm.eigenbasis(L, 2, skip=b),
     "Problem C": lambda b: nm.Problem(b, P.terms),
     "Problem t": lambda b: nm.Problem(L, b),
-    "Problem e": lambda b: nm.Problem(L, (*P.terms, *b)),
+    "Problem e": lambda b: nm.Problem(L, b),
     "Problem R": lambda b: nm.Problem(L, P.terms, b),
     "Problem Q": lambda b: nm.Problem(L, P.terms, basis=b),
     "Problem name": lambda b: nm.Problem(L, P.terms, name=b),

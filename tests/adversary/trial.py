@@ -227,7 +227,9 @@ class Trial:
         doubt = found.upper - found.objective
         if not true <= mpmath.mpf(found.upper) or float(own.objective) < found.objective - doubt:
             self._false(f"{name}: objective {found.objective!r} to {found.upper!r}, exactly {float(true)!r}")
-        met = own.violation <= ROUNDED if not self._rational() else not self.problem.constraints
+        met = own.violation <= ROUNDED
+        if self._rational():
+            met = not any(r for part in own.residuals(own.there) for r in part)
         if not met or own.grown > 1 or own.kernel:
             self._false(f"{name}: an upper bound {found.upper!r} of a point that is not feasible")
 

@@ -121,7 +121,7 @@ def test_a_regulariser_from_outside_is_solved_by_all_that_state_it():
     assert np.linalg.eigvalsh(best.K)[-1] == pytest.approx(1.5)  # it binds
     reasons = problem.compatible_backends()
     assert {name for name, reason in reasons.items() if reason is None} == {"sdp", "sdp_dual"}
-    assert reasons["bcd"] == "takes no regulariser or row norms, got spectral_ball"
+    assert reasons["bcd"] == "takes no regulariser, got spectral_ball"
 
 
 def test_points_from_elsewhere_are_judged_in_the_same_table(small):
@@ -309,7 +309,7 @@ def test_a_regulariser_must_say_what_it_is():
 
     with pytest.raises(TypeError, match="support"):
         Bare()
-    with pytest.raises(nm.ProblemError, match="must be a Regularizer such as RowNormBound"):
+    with pytest.raises(nm.ProblemError, match="must be a Regularizer such as TracePower"):
         nm.Problem(np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [0])), "square", 1.0), regularizer="row_norm")
 
 

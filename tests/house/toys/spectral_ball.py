@@ -20,7 +20,7 @@ class SpectralBall(nm.Regularizer):
     def latex(self):
         return rf"\lambda_{{\max}}(K) \le {self.b:g}"
 
-    def violation(self, eigenvalues, diagonal, more=0.0):
+    def violation(self, eigenvalues, more=0.0):
         return max(0.0, (float(np.max(eigenvalues, initial=0.0)) + more) / self.b - 1)
 
     def rescale(self, V):
@@ -30,12 +30,12 @@ class SpectralBall(nm.Regularizer):
     def trace_bound(self, n):
         return n * self.b
 
-    def support(self, eigenvalues, n=None):
+    def support(self, eigenvalues):
         return self.b * float(np.sum(np.maximum(eigenvalues, 0.0))) * (1 + 1e-13)
 
-    def cvxpy_primal(self, K, diagonal):
-        return 0.0, [K << self.b * np.eye(K.shape[0])], None
+    def cvxpy_primal(self, K):
+        return 0.0, [K << self.b * np.eye(K.shape[0])]
 
-    def cvxpy_support(self, S, n, lift):
+    def cvxpy_support(self, S):
         P = cp.Variable(S.shape, symmetric=True)
-        return nm.CvxSupport(self.b * cp.trace(P), S + P, [P >> 0], None)
+        return nm.CvxSupport(self.b * cp.trace(P), S + P, [P >> 0])
