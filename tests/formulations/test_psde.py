@@ -41,7 +41,7 @@ def test_the_objective_is_the_formula(loss):
 def test_two_points_have_a_closed_form(C, loss):
     """tr K = D / 2: with squares D = 1 + 1 / (4 C), with the hinge D = 1 as soon as C is above 1 / 2."""
     problem = nm.psde(nm.Pairs(2, [(0, 1)], None), C=C, loss=loss)
-    found = problem.solve("interior")
+    found = problem.solve()
     D = np.sum((found.V[0] - found.V[1]) ** 2)
     assert pytest.approx(1 + 1 / (4 * C) if loss == "squared_hinge" else 1.0, rel=1e-5) == D
 
