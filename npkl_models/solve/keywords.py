@@ -35,6 +35,7 @@ class AnyKeywords(TypedDict, total=False):
     sigma: float
     relaxation: float
     polish: Literal["none", "newton", "bcd"]
+    rule: Literal["quasi_newton", "accelerated"]
     continuation: bool
     solver: str | None
     eps: float | None

@@ -223,7 +223,7 @@ def test_explain_prints_the_dual_and_the_forms(files, capsys):
     assert main(["explain", *files, "--formulation", "npkl", "--loss", "hinge", "--row-norm", "1"]) == 0
     shown = capsys.readouterr().out
     for words in (
-        "maximise over 4 multipliers y of pairs, 8 multipliers d of the rows",
+        "maximise over 4 multipliers y of pairs, 8 multipliers nu of row norms",
         "PSD cone of order 8",
         "bcd",
     ):

@@ -29,10 +29,14 @@ LENGTHS = np.linalg.norm(SENSORS[I] - SENSORS[J], axis=1) * (1 + 0.1 * RNG.rando
 
 STATEMENTS = {
     "pcp": nm.pcp(L, PAIRS),
-    "pcp, bounds": nm.Problem(L, [
-        *nm.pcp(L, PAIRS).terms, nm.Constraint(nm.Entries(12, ([0, 3], [7, 10])), lower=0.3, name="similar"),
-        nm.Constraint(nm.SquaredDistances(12, ([1, 4], [8, 11])), upper=0.6, name="near"),
-    ]),
+    "pcp, bounds": nm.Problem(
+        L,
+        [
+            *nm.pcp(L, PAIRS).terms,
+            nm.Constraint(nm.Entries(12, ([0, 3], [7, 10])), lower=0.3, name="similar"),
+            nm.Constraint(nm.SquaredDistances(12, ([1, 4], [8, 11])), upper=0.6, name="near"),
+        ],
+    ),
     "npkl": nm.npkl(L, PAIRS, loss="hinge", gamma=3.0),
     "npkl, row norm": nm.npkl(L, PAIRS, loss="linear", gamma=3.0, row_norm=1.0),
     "simple_npkl": nm.simple_npkl(L, PAIRS, loss="squared_hinge", C=5.0, bound=4.0),

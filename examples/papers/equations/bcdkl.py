@@ -52,7 +52,7 @@ ROWS = (
     Row("(26)", "The row problem with squares.", (ROWS_OF,), SQUARE, "1e-9"),
     Row("(27)", "Its matrix, and the inverse through a smaller one.", ("npkl_models.lowrank.rows.minimise.shifted_solve",), (*SQUARE, f"{CHECKS}::test_the_inverse_by_equation_25_of_kl_admm_and_by_27_of_bcdkl"), "1e-12"),
     Row("(28)", "Its solution.", (ROWS_OF,), SQUARE, "1e-9", "A square on the diagonal, which the paper holds to be out of reach, is a secular equation here."),
-    Row("(29)", "A bound on the norm of a row, for the linear loss.", ("npkl_models.RowNormBound",), ("tests/model/test_regularizers.py::test_row_norm_support_bounds_every_kernel", *LINEAR), "1e-9"),
+    Row("(29)", "A bound on the norm of a row, for the linear loss.", ("npkl_models.RowNormBound",), ("tests/model/test_constraints.py::test_every_backend_reaches_the_optimum_of_cvxpy", *LINEAR), "1e-9"),
     Row("(30)", "The row problem with the linear loss.", (ROWS_OF,), LINEAR, "1e-7"),
     Row("(31)", "Its solution.", (ROWS_OF,), LINEAR, "1e-7"),
     Row("Algorithm 1", "BCDKL.", (PRINTED, "npkl_models.printed.bcdkl"), (f"{TESTS}::test_the_printed_algorithm_descends_to_the_optimum", f"{TESTS}::test_labelled_rows_come_first_or_alone",
