@@ -39,6 +39,7 @@ from .formulations import (
     spe,
 )
 from .model.basis import Basis
+from .model.constraint import Constraint
 from .model.eigenbasis import eigenbasis
 from .model.functionals import (
     DistanceCombinations,
@@ -56,10 +57,11 @@ from .model.losses import (
     Loss,
     huber,
 )
+from .model.multipliers import Multipliers
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
-from .model.terms import Constraint, LossTerm, Multipliers
+from .model.terms import LossTerm
 from .model.trace_cones import CvxSupport
 from .path import Path, regularization_path
 from .problem import Problem

@@ -27,10 +27,10 @@ from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.reading import read_values
 from npkl_models.model.statement import Statement, kind
 from npkl_models.model.storage import read, write
-from npkl_models.model.terms import Multipliers
 
 DENSE_LIMIT = 20_000
 WORDS = 160  # the largest number of characters of a message in a summary

@@ -10,8 +10,8 @@ from npkl_models.answer.history import STANDARD, STORED, History
 from npkl_models.errors import ProblemError
 from npkl_models.files.fields import listed, number, text, whole
 from npkl_models.linalg import Array
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 
 NUMBERS = ("reported_objective", "build_time", "solve_time", "kernel_min_eigenvalue")
 

@@ -19,9 +19,9 @@ from npkl_models.linalg.owned import generator, real_number
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import trace_bound
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
 from npkl_models.proof.factorisation import DENSE_CHOLESKY

@@ -23,8 +23,8 @@ from npkl_models.certify.bracket import bracket
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units
 from npkl_models.proof.eigenbound import CERTIFIED as CERTIFIED
 from npkl_models.proof.eigenbound import Rigour

@@ -15,8 +15,8 @@ from npkl_models.linalg import UNIT, Array, Index, dense, norm_bound, symmetrize
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, multiply, twofold
 from npkl_models.model.incidence import Incidence
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import eigenvalue_floor
 
 ORDER = 1_000  # largest order for this proof

@@ -31,9 +31,9 @@ from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor
 from npkl_models.model.functionals import DISTANCES, squares
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import split
 from npkl_models.presolve.faces import complement
 from npkl_models.proof.bounds import DENSE_EIGH

@@ -25,8 +25,8 @@ from npkl_models.linalg.threads import threaded
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import SINGULAR
 
 SLIGHT = 0.1  # multipliers are stretched only if <S, VV'> is below this share of <C, VV'>

@@ -13,9 +13,9 @@ from npkl_models.errors import OutOfRangeError, ProblemError, chosen
 from npkl_models.linalg import UNIT, Array, Index, Matrix, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.functional import Functional
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 
 KINDS = ("auto", "factor", "kernel")
 LARGEST = 1e300  # entry of a kernel

@@ -28,8 +28,8 @@ from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import Array
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.misses import misses, worst
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.faces import face_of
 from npkl_models.presolve.units import Units, binary_units
 from npkl_models.proof.bounds import DENSE_EIGH

@@ -18,11 +18,12 @@ from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, symmet
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import trace_bound
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, squares
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 

@@ -27,9 +27,10 @@ from npkl_models.model.facts import (
     trace_bound,
 )
 from npkl_models.model.functionals import Functional, SquaredDistances, diagonal_of
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers, Term
+from npkl_models.model.terms import Term
 
 NO_NEED = "none needed"
 NO_REPAIR = "no repair applies"

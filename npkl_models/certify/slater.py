@@ -21,8 +21,9 @@ from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor, fact
 from npkl_models.model.functionals import squares
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.model.terms import LossTerm
 from npkl_models.presolve.anchored import SINGULAR, split
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query

@@ -9,9 +9,9 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from npkl_models.linalg import Array, dense
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functional import svec
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint
 
 FACTOR_ERROR = 1e-11  # relative to the largest diagonal entry of A: largest error of B'B
 ROWS = 2_000  # loss values whose rows are formed at a time

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from npkl_models.linalg import Array
-from npkl_models.model.terms import Constraint
+from npkl_models.model.constraint import Constraint
 
 
 def relation(part: Constraint, value: Any, bound: Array) -> Any:

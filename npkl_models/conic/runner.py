@@ -16,8 +16,8 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
 from npkl_models.conic.solvers import SCS_ITERATION, ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import INTERRUPTED, Watch

@@ -14,8 +14,8 @@ from npkl_models.conic.relations import relation, signed
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes, tries_scs
 from npkl_models.linalg import Array
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.model.trace_cones import needs_majorisation
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim

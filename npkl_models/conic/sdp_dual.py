@@ -14,8 +14,8 @@ from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver
 from npkl_models.linalg import Array, symmetrize
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import Watch

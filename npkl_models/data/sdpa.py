@@ -29,8 +29,8 @@ from npkl_models.model import storage
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
 from npkl_models.model.incidence import Incidence
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement, kind
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.faces import Face, face_of
 
 MARK = "npkl_models problem"

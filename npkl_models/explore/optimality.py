@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from npkl_models.linalg import Array, Matrix, gram_eigenvalues
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.show.dual import dual_summands, explain_dual
 from npkl_models.show.explain import explain, summands
 from npkl_models.show.page import mathml
@@ -97,7 +97,8 @@ class Point:
 def formulas(problem: Statement) -> dict[str, Any]:
     """Primal, dual and conditions as MathML, in the order of the numbers of a `Point`."""
     explained, dual = explain(problem), explain_dual(problem)
-    first, *slopes, last = dual.conditions
+    first, *rest, last = dual.conditions
+    slopes = rest[: len(problem.losses)]  # conditions of constraints follow
     S = "S" if problem.basis is None else "Q'SQ"
     eigenvalue = rf"\lambda_{{\min}}({S})"
     cone = bool(problem.regularizer.latex_dual[1]) and not problem.regularizer.shift

@@ -10,11 +10,11 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg import Array, Mask, Matrix, dense
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint
 from npkl_models.presolve.contraction import of_unknown
 
 SMALLEST = 1e-3  # relative to a part's largest value: the smallest divisor of a residual
@@ -34,6 +34,7 @@ class ConstraintMap:
 
     problem: Statement
     parts: tuple[Constraint, ...]
+    masks: tuple[Mask, ...] = ()  # of the values of the problem's constraints that the parts keep
 
     @classmethod
     def of(cls, problem: Statement) -> Self:

@@ -12,9 +12,9 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint
 
 MOST = 120  # most equalities for elimination
 WIDE = 60  # most points with an equality on 1'K1, which has a coefficient for each two points

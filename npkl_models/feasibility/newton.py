@@ -14,7 +14,7 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from npkl_models.feasibility.constraint_map import MOST, ConstraintMap
-from npkl_models.linalg import UNIT, Array, Mask, gram_eigenvalues, raised_cholesky
+from npkl_models.linalg import UNIT, Array, gram_eigenvalues, raised_cholesky
 from npkl_models.model.statement import Statement
 
 STEPS = 12  # Newton steps
@@ -36,17 +36,13 @@ class _Rows:
 
 def newton(problem: Statement, V: Array) -> Array:
     """The factor (n x r) with the smallest residual among some Newton iterates that start at V."""
-    active = [np.full(part.functional.size, part.equal) for part in problem.constraints]
     W, best, least, turns, held = problem.drop(V), V, np.inf, 0, False
-    met: ConstraintMap | None = None
+    met = _taking_part(problem, V)
     for _ in range(STEPS):
         V = problem.lift(W)
         if not np.isfinite(V).all():
             break
-        missed = [part.excess(part.functional.value_of_factor(V)) for part in problem.constraints]
-        more = [own | (miss != 0) for own, miss in zip(active, missed, strict=True)]
-        if met is None or any((a != b).any() for a, b in zip(active, more, strict=True)):
-            active, met = more, _taking_part(problem, more)
+        met = _taking_part(problem, V, met)
         held, others = _of_regularizer(problem, W, held)
         every = ([_constraints(met, V)] if met.size else []) + others
         size = sum(float(np.sum(c.residual**2)) for c in every)
@@ -63,15 +59,19 @@ def newton(problem: Statement, V: Array) -> Array:
     return best
 
 
-def _taking_part(problem: Statement, active: list[Mask]) -> ConstraintMap:
-    """The active constraints; a bound on one side is met with a margin."""
-    parts = []
-    for part, mask in zip(problem.constraints, active, strict=True):
-        if mask.any():
-            own = part if mask.all() else part.kept(mask)
-            inwards = 0.0 if part.equal else SLACK if np.isfinite(part.lower).all() else -SLACK
-            parts.append(own.moved(own.value + inwards * np.abs(own.value)) if inwards else own)
-    return ConstraintMap(problem, tuple(parts))
+def _taking_part(problem: Statement, V: Array, before: ConstraintMap | None = None) -> ConstraintMap:
+    """Equalities, and bounds that V misses or that took part ``before``; these are met with a margin."""
+    parts, masks = [], []
+    given = [part.equal for part in problem.constraints] if before is None else before.masks
+    for part, known in zip(problem.constraints, given, strict=True):
+        mask = known | (part.excess(part.functional.value_of_factor(V)) != 0)
+        masks.append(mask)
+        own = part if mask.all() else part.kept(mask)
+        inwards = 0.0 if part.equal else SLACK if np.isfinite(part.lower).all() else -SLACK
+        parts += [own.moved(own.value + inwards * np.abs(own.value))] if mask.any() else []
+    if before is not None and all(np.array_equal(a, b) for a, b in zip(masks, before.masks, strict=True)):
+        return before
+    return ConstraintMap(problem, tuple(parts), tuple(masks))
 
 
 def _direct_step(met: ConstraintMap, V: Array) -> Array | None:

@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood, pairs_within
 from npkl_models.linalg import Array, Index
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import DistanceCombinations, SquaredDistances, Trace
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.neighbors import distances_of, nearest_neighbors
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 

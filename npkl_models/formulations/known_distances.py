@@ -17,8 +17,8 @@ from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.linalg import UNIT, Array, Index
 from npkl_models.linalg.owned import finite, real_array, whole_array, whole_number
 from npkl_models.model.basis import Basis
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries
-from npkl_models.model.terms import Constraint
 
 FLAT = 1e-5  # anchors lie in fewer dimensions if a singular value is below this share of the largest
 

@@ -10,9 +10,10 @@ from npkl_models.formulations.pair_terms import matching, pair_term
 from npkl_models.linalg import Array, Matrix
 from npkl_models.linalg.owned import positive_number, real_number
 from npkl_models.model.basis import Basis, shared_rows
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 

@@ -11,11 +11,11 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import Neighborhood, neighborhood
 from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
-from npkl_models.model.terms import Constraint
 from npkl_models.presolve.cliques import flatten
 from npkl_models.presolve.faces import complement
 from npkl_models.problem import Problem

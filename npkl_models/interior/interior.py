@@ -20,8 +20,8 @@ from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
 from npkl_models.model.conjugates import boxed_conjugates
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim

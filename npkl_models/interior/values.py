@@ -18,8 +18,8 @@ from npkl_models.model.conjugates import parts_of
 from npkl_models.model.functional import svec_rows
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.contraction import of_unknown
 
 CHUNK = 100_000  # numbers that are gathered at a time, so that they stay in the cache

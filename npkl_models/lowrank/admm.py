@@ -26,8 +26,8 @@ from npkl_models.lowrank.rows.layout import PairTables, Table
 from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.structure import Structure, structure
 from npkl_models.lowrank.tolerances import INEXACT
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine_plan import EnginePlan

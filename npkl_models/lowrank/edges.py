@@ -19,8 +19,8 @@ from npkl_models.linalg import Array, Index
 from npkl_models.lowrank.structure import Block, Structure
 from npkl_models.model.box import Box
 from npkl_models.model.losses import Loss
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 
 Derivatives = tuple[Array, Array, Array]  # value, slope, bend
 

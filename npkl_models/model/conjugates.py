@@ -9,8 +9,9 @@ import numpy as np
 from npkl_models.model.box import Box
 from npkl_models.model.box_loss import BoxLoss
 from npkl_models.model.incidence import Incidence
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.model.terms import LossTerm
 
 
 def quadratic_conjugates(terms: Iterable[LossTerm]) -> str | None:

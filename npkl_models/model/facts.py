@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import TINY, UNIT, Array, Mask
 from npkl_models.model import rounding
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise

@@ -14,9 +14,9 @@ import numpy as np
 
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.basis import Basis
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Functional, squares
 from npkl_models.model.regularizer import Regularizer, inside
-from npkl_models.model.terms import Constraint
 
 EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
 SMALLEST = 1e-3  # relative to the largest value of its kind: the smallest divisor of what is missed

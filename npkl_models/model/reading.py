@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Matrix
 from npkl_models.linalg.owned import finite, owned_sparse, real_array, real_matrix
-from npkl_models.model.terms import Constraint, LossTerm, Multipliers
+from npkl_models.model.constraint import Constraint
+from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.terms import LossTerm
 
 
 def read_terms(given: Any) -> tuple[LossTerm | Constraint, ...]:

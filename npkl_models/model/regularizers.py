@@ -9,9 +9,9 @@ import numpy as np
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import positive_number
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries
 from npkl_models.model.regularizer import SMALLEST, Regularizer, linear_support
-from npkl_models.model.terms import Constraint
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 from npkl_models.model.trace_power import TracePower
 

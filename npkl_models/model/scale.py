@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from npkl_models.linalg import Array, Matrix
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.regularizer import Regularizer
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 
 FAINT = 0.01  # share of the losses' unit that the unit of cost has at least
 

@@ -18,11 +18,13 @@ from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues, norm_boun
 from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.misses import misses, worst
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.reading import read_multipliers, read_terms, read_values, symmetric_cost
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
-from npkl_models.model.terms import Constraint, LossTerm, Multipliers
+from npkl_models.model.terms import LossTerm
 
 NONE = NoRegularizer()
 

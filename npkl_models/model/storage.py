@@ -18,10 +18,11 @@ from npkl_models.files.fields import listed, mapping, number, text, whole
 from npkl_models.files.saved import Header
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import FUNCTIONALS, Functional
 from npkl_models.model.losses import LOSSES, BoxLoss, Loss, get_loss, huber
 from npkl_models.model.regularizers import REGULARIZERS, Regularizer, RowNormBound
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 
 Arrays = dict[str, Any]
 FEW = 2**20  # points or values that a file may declare even if it holds fewer numbers

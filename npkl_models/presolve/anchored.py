@@ -24,8 +24,9 @@ from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
 from npkl_models.model.facts import cost_floor, fact
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.model.terms import LossTerm
 from npkl_models.proof.perron import collatz, perron_vector
 
 WEAK = (1e-12, 1e-15, 0.0)  # shares of the norm: smaller entries of the cost count as no edges, tried in turn

@@ -16,10 +16,11 @@ from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import Index, Mask
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 from npkl_models.presolve.step import Point, Smaller
 
 SMALLEST = 2  # least number of parts with values

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from npkl_models.linalg import Array
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 
 Point = tuple[Array | None, Multipliers | None]
 """A factor (n x r) and multipliers; each of them may be None."""

@@ -18,9 +18,10 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import shell
 from npkl_models.model.facts import fact
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.model.terms import LossTerm
 
 SMALL = 1e-290  # smaller numbers may lose digits in a change of units
 EVEN = 2  # exponents of the kernel's unit are even, so that its root is a power of two

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from npkl_models.linalg import Array
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.structure import structure
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.printed.bcdkl import SWEEPS, BCDKLEngine, SweepOptions, beyond
 from npkl_models.printed.rows import FreeRows
 from npkl_models.solve.backend import PRINTED, Backend

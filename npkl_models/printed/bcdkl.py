@@ -22,8 +22,8 @@ from npkl_models.lowrank.options import BCDOptions, positive
 from npkl_models.lowrank.rows import bcd
 from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.structure import Structure, structure
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.printed import PrintedFactorOptions
 from npkl_models.printed.rows import FreeRows, ShuffledSweeper
 from npkl_models.solve.backend import PRINTED, Backend

@@ -21,9 +21,9 @@ from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.minimise import RowProblem
 from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint
 
 PASSES = 200
 SETTLED = 1e-11  # largest change of a multiplier in the last pass

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Constraint, LossTerm
+from npkl_models.model.terms import LossTerm
 from npkl_models.show.letters import COMMA, RELATION, SIGN, constant, number, plain, put, tidy, written
 
 Named = tuple[tuple[str, str], ...]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from npkl_models.linalg import Array
-from npkl_models.model.terms import Multipliers
+from npkl_models.model.multipliers import Multipliers
 
 FIRST_LOOK = 1e3  # the first look comes once the residual is below this multiple of tol
 

@@ -16,7 +16,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
-from npkl_models.model.terms import Multipliers
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.presolve.units import Units
 
 FOREVER = 1e300  # seconds

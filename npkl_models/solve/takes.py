@@ -106,16 +106,9 @@ class Takes:
 
     def refusal(self, problem: Statement) -> str | None:
         """The reason why a problem is not supported, or None; the words continue the backend's name."""
-        if self.basis == "required" and problem.basis is None:
-            return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
-        if self.basis == "no" and problem.basis is not None:
-            return "works on the rows of V, not in a basis"
-        if self.basis == "centred" and problem.basis is not None and not problem.basis.centring:
-            return "works on the rows of V, and supports no basis except that of all centred vectors"
-        if problem.constraints and self.constraints == "no":
-            return f"supports no constraints, got {problem.constraints[0].name}"
-        if self.constraints == "row norms" and constrained(problem):
-            return f"supports only one upper bound on all K_ii, got {problem.constraints[0].name}"
+        reason = self._of_basis(problem) or self._of_constraints(problem)
+        if reason is not None:
+            return reason
         for part in problem.terms:
             kind = part.functional.kind
             if not {"any", kind} & set(self.functionals):
@@ -136,6 +129,22 @@ class Takes:
         if not {"any", R.kind, R.name} & set(self.regularizers):
             return False
         return R.spectral is None or self.powers.accepts(R.spectral)
+
+    def _of_basis(self, problem: Statement) -> str | None:
+        if self.basis == "required" and problem.basis is None:
+            return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
+        if self.basis == "no" and problem.basis is not None:
+            return "works on the rows of V, not in a basis"
+        if self.basis == "centred" and problem.basis is not None and not problem.basis.centring:
+            return "works on the rows of V, and supports no basis except that of all centred vectors"
+        return None
+
+    def _of_constraints(self, problem: Statement) -> str | None:
+        if problem.constraints and self.constraints == "no":
+            return f"supports no constraints, got {problem.constraints[0].name}"
+        if self.constraints == "row norms" and constrained(problem):
+            return f"supports only one upper bound on all K_ii, got {problem.constraints[0].name}"
+        return None
 
     def _of_loss(self, term: LossTerm) -> str | None:
         if not (term.loss.separable or self.takes_loss(term.loss)):

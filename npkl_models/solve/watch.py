@@ -20,8 +20,8 @@ from npkl_models.certify.prove import prove
 from npkl_models.certify.slater import Interior, interior
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import clock
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units, binary_units
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.cost import certificate_seconds

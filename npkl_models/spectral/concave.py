@@ -14,10 +14,10 @@ import numpy as np
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, pataki_rank
 from npkl_models.model.incidence import Adjoint, Incidence
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
 from npkl_models.solve.cost import CALL, EIGH, PRODUCT, Cost
 from npkl_models.solve.takes import Powers

@@ -16,9 +16,9 @@ import numpy as np
 
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import CALL, Cost
 from npkl_models.solve.engine import Engine

@@ -17,8 +17,8 @@ from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import relative_gap
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, norm_bound
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import FULL
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost

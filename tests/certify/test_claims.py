@@ -8,9 +8,15 @@ import scipy.sparse as sp
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.model.terms import Multipliers
+from npkl_models.model.multipliers import Multipliers
 
-E, T, Eq, Problem = nm.Entries, nm.LossTerm, nm.Constraint, nm.Problem
+E, T, Problem = nm.Entries, nm.LossTerm, nm.Problem
+
+
+def Eq(functional, value):
+    return nm.Constraint(functional, equal=value)
+
+
 Status = nm.Status
 
 

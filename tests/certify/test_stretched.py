@@ -40,5 +40,5 @@ def test_it_leaves_alone_what_it_must():
     higher = lowered(problem, best.multipliers, -1e-3)
     assert stretched(problem, higher, best.V, problem.slack(higher), 0.0) is None  # <S, VV'> is negative
     bounded = nm.npkl(problem.cost, nm.Pairs.from_labels(np.arange(N) % 2, 5, 5, 3), row_norm=1.0)
-    zero = bounded.split_multipliers([np.zeros(10)], np.zeros(N))
+    zero = bounded.no_multipliers
     assert stretched(bounded, zero, best.V, 1e-3 * bounded.cost, 0.0) is None

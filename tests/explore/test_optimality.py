@@ -34,7 +34,7 @@ def test_the_numbers_are_those_of_the_certificate(given):
     told = formulas(problem)
     assert len(point.primal) == len(told["primal_terms"])
     assert len(point.dual) == len(told["dual_terms"])
-    assert len(point.fenchel) == len(told["slopes"]) == len(problem.terms)
+    assert len(point.fenchel) == len(told["slopes"]) == len(problem.losses)
     size = 1 + abs(found.objective)
     assert sum(point.primal) == pytest.approx(found.objective, rel=1e-9, abs=1e-9)
     assert sum(point.dual) == pytest.approx(point.bound, rel=1e-9, abs=1e-9)

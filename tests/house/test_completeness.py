@@ -81,7 +81,7 @@ def test_choices_in_types_are_the_choices_of_the_options(name):
 
 def test_kinds_of_the_tests_cover_every_loss_and_regulariser(small):
     problems = [small(kind) for kind in KINDS]
-    assert {term.loss.name for P in problems for term in P.terms} == set(nm.LOSSES)
+    assert {term.loss.name for P in problems for term in P.losses} == set(nm.LOSSES)
     assert {P.regularizer.name for P in problems} == set(nm.REGULARIZERS)
 
 

@@ -28,7 +28,7 @@ LOOPS = {
 
 HEAVY = {
     "cvxpy": (
-        "conic/", "model/losses.py", "model/shared_slack.py", "model/squared.py", "model/robust.py", "model/logistic.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
+        "conic/", "model/box_loss.py", "model/shared_slack.py", "model/logistic.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
         "model/trace_cones.py", "printed/sqlp.py",
     ),
     "matplotlib": ("show/",),

@@ -23,8 +23,8 @@ from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianP
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.contraction import of_unknown
 from npkl_models.solve.cost import PRODUCT, product_entries
 

@@ -26,8 +26,8 @@ from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel, radius
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.incidence import Adjoint
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 
 # Multipliers move once the residual of the smooth model is below this multiple of their own residual.
 # Sweeps are slow to lower it, so this is earlier than with Newton steps (`INEXACT`).

@@ -23,8 +23,8 @@ from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.lowrank.rows.sweeps import Sweeper
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import PATIENCE, SLOW
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.solve.engine import Engine
 from npkl_models.solve.looks import FALLING
 from npkl_models.solve.watch import logger
