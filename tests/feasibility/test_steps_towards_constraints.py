@@ -41,12 +41,12 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         y = points.recover_multipliers(problem, best.V)
         S = problem.slack(y).toarray()
         rest = S @ best.V
-        if R.spectral is not None:
+        if problem.regularizer.spectral is not None:
             level = -np.sum(best.V * rest) / np.sum(best.V**2)
             rest = rest + level * best.V
         assert np.linalg.norm(rest) < 1e-3
         for own, term in zip(y.terms, problem.terms, strict=True):
-            assert term.loss.in_domain(own, term.target, term.weight).all()
+            assert term.allows(own).all()
     A, b = np.diag([1.0, 2.0, 4.0]), np.array([1.0, 8.0, -8.0])
     found = points._bounded_least_squares(A, b, (np.array([-1.0, -1, -1]), np.array([5.0, 1, 5])))
     np.testing.assert_allclose(found, [1, 1, -1], atol=1e-6)
