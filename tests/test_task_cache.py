@@ -56,13 +56,6 @@ def test_what_has_ended_is_not_run_again_and_what_failed_is(tmp_path):
     assert json.loads((kept / "3.json").read_text())["result"] == 9
 
 
-def test_none_is_a_result(tmp_path):
-    log = tmp_path / "log"
-    for _ in range(2):
-        assert sweep({"x": partial(print, "once", file=None)}, folder=tmp_path)["x"] is None
-    assert not log.exists()
-
-
 def test_keys_must_make_different_files():
     with pytest.raises(nm.ProblemError, match="keys of tasks must differ"):
         sweep({"a/b": partial(square, 1), "a_b": partial(square, 2)})
@@ -223,15 +216,6 @@ def test_a_coarse_answer_is_found_by_the_task_that_made_it(tmp_path, small, feas
     assert again.status is nm.Status.OPTIMAL
     sweep({"x": partial(counted, calls, problem, {"tol": 1e-6})}, folder=tmp_path)
     assert len(calls) == 2
-
-
-def test_a_coarse_answer_is_found_by_keywords_too(tmp_path, small, monkeypatch):
-    task = partial(small("pcp").solve, "bcd", tol=1e-2)
-    first = sweep({"x": task}, folder=tmp_path)["x"]
-    monkeypatch.setattr(nm.Problem, "solve", lambda *_, **__: pytest.fail("it was solved again"))
-    again = sweep({"x": task}, folder=tmp_path)["x"]
-    assert first.certificate.relative_gap > 1e-5
-    assert again.objective == first.objective
 
 
 def test_a_sweep_goes_on_where_nothing_can_be_kept(tmp_path, small, monkeypatch, caplog):

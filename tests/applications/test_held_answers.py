@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.applications.descent import Compared
-from npkl_models.applications.held_answers import MARGIN, HeldAnswers, led
-from npkl_models.applications.refine import softplus
+from npkl_models.applications.held_answers import MARGIN, HeldAnswers
 from npkl_models.formulations.comparisons import answered, ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty
 
@@ -16,22 +14,6 @@ ASKED = ordinal_answers(X, 1_500, noise=0.1, random_state=3)
 
 def held(rows=ASKED, loss="logistic", cv=3):
     return HeldAnswers(rows, 40, loss, cv, 0)
-
-
-def test_distances_of_triplets_and_quadruplets():
-    rows = np.random.default_rng(0).permuted(np.tile(np.arange(40), (9, 1)), axis=1)
-    for width, other in ((3, 0), (4, 3)):
-        near, far = Compared(rows[:, :width], 40).distances(X)
-        np.testing.assert_allclose(near, np.sum((X[rows[:, 0]] - X[rows[:, 1]]) ** 2, axis=1))
-        ends = (rows[:, 0], rows[:, 2]) if width == 3 else (rows[:, 2], rows[:, other])
-        np.testing.assert_allclose(far, np.sum((X[ends[0]] - X[ends[1]]) ** 2, axis=1))
-
-
-def test_softplus_is_exact_and_does_not_overflow():
-    z = np.array([-1e4, -30.0, -1e-3, 0.0, 2.0, 1e4])
-    total, slope = softplus(z)
-    assert total == pytest.approx(np.logaddexp(0.0, z).sum(), rel=1e-14)
-    np.testing.assert_allclose(slope, np.exp(-np.logaddexp(0.0, -z)), rtol=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])
@@ -82,11 +64,3 @@ def test_the_race_finds_the_better_way():
     flat = [("t_ste", 1), ("ckl", 1), ("ste", 1), ("gnmds", 1)]
     assert clean.way([*flat, (None, 0)], factors) == (None, 0)
     assert clean.way([*flat, ("ste", 2)], factors) == ("ste", 2)
-
-
-def test_leading_coordinates_of_a_wide_factor():
-    V = np.random.default_rng(0).normal(size=(5, 9))
-    assert led(V, 2).shape == (5, 2)
-    K = (V - V.mean(axis=0)) @ (V - V.mean(axis=0)).T
-    every = led(V, 4)
-    np.testing.assert_allclose(every @ every.T, K, atol=1e-10)

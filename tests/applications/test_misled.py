@@ -1,11 +1,8 @@
 """Pairs that mislead every annotator, pairs with very many answers, and what is refused."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
@@ -13,11 +10,8 @@ import npkl_models as nm
 from npkl_models.applications.annotators import annotated_pairs
 from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.calibration import recalibrated
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.pair_noise import pair_noise
-from npkl_models.applications.partitions import Witnesses, scaled_edges
-from npkl_models.applications.propagated import propagated_graph
 from npkl_models.applications.questions import suggest_questions
 from npkl_models.applications.suggest import suggest_pairs
 
@@ -116,37 +110,6 @@ def test_very_many_answers_to_one_pair_have_finite_probabilities(noise, count):
         assert np.isfinite(found.log_evidence)
 
 
-def test_a_graph_with_more_edges_between_clusters_says_nothing_for_them():
-    rng = np.random.default_rng(0)
-    both = nm.laplacian(rng.normal(size=(60, 1)), 6)
-    edges = scaled_edges(both)
-    side = np.argsort(np.argsort(edges @ np.arange(60.0))) % 2
-    pairs = nm.Pairs(60, [(0, 1)], [(1, 2)])
-    told = Witnesses(edges, Answers(60, pairs.i, pairs.j, pairs.sign > 0), None)
-    across = np.array([[0.0, 1.0], [1.0, 0.0]])
-    two = Witnesses(scaled_edges(across), Answers(2, np.array([0]), np.array([1]), np.array([True])), None)
-    assert two.of_graph(np.array([0, 1])) == 0
-    assert told.of_graph(side) >= 0
-
-
-def test_many_pairs_take_little_memory():
-    n, m = 2_000, 40_000
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % 4
-    pairs = nm.Pairs.from_labels(y, m // 2, m // 2, random_state=0)
-    graph = nm.laplacian(3 * np.eye(4)[y] + rng.normal(size=(n, 4)), 10)
-    answers = Answers(n, pairs.i, pairs.j, pairs.sign > 0)
-    for compute in (
-        lambda: recalibrated(np.where(answers.must, 0.9, 0.1), answers, np.zeros((1, 2)), None),
-        lambda: propagated_graph(graph, pairs),
-    ):
-        tracemalloc.start()
-        compute()
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 4e8  # 1,372 settings of m numbers each would take this twice
-
-
 @pytest.mark.parametrize(
     "names",
     [
@@ -200,25 +163,3 @@ PAIRS = nm.Pairs.from_labels(Y, 10, 10, random_state=0)
 def test_mistakes_are_named(call, words):
     with pytest.raises(nm.ProblemError, match=words):
         call()
-
-
-@pytest.mark.filterwarnings("ignore::npkl_models.applications.estimators.noisy.WrongPairsWarning")
-@pytest.mark.parametrize("sparse", [False, True])
-def test_arrays_that_change_after_a_fit_do_not_change_the_model(sparse):
-    pairs, said, who = crowd(WINE.y, 30, 0.0, 0, each=2)
-    ends = np.repeat(np.stack([pairs.i, pairs.j], axis=1), 2, axis=0)
-    given = sp.csr_array(X) if sparse else X.copy()
-    said, who = said.ravel(), who.ravel()
-    model = nm.NPKLClustering(3).fit(given, pairs=ends, y_pairs=said, annotator=who)
-    before = model.predict(X + 0.01)
-    for part in (given.data if sparse else given, ends, said, who):
-        part[...] = 0
-    np.testing.assert_array_equal(model.predict(X + 0.01), before)
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-    assert model.annotators_.tolist() == list(range(8))
-
-
-@pytest.mark.parametrize("bad", [2.5, "many", 0])
-def test_neighbours_are_a_whole_number(bad):
-    with pytest.raises(nm.ProblemError, match="n_neighbors must be an integer >= 1"):
-        nm.NPKLClustering(3, n_neighbors=bad).fit(X)

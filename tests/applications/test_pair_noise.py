@@ -14,7 +14,7 @@ from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.clustering import directions
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
-from npkl_models.applications.pair_noise import different, neighbour_mean, pair_noise
+from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.signed import signed_graph, signed_spectral
 
 BROKEN = pytest.mark.filterwarnings("ignore:the labels do not keep")
@@ -109,38 +109,6 @@ def test_few_answers_have_one_rate():
         assert found.rates[0] == found.rates[1]
         assert found.count == 0
     assert nm.NPKLClustering(3).fit(points, must_link=[(0, 1)]).audit_ is None  # no cannot-link, no model
-
-
-def test_equal_partitions_are_tried_once():
-    labels = np.array([0, 0, 1, 2, 2])
-    kept = different([labels, (labels + 1) % 3, np.array([0, 0, 1, 1, 1]), labels])
-    assert [one.tolist() for one in kept] == [[0, 0, 1, 2, 2], [0, 0, 1, 1, 1]]
-
-
-def test_partitions_that_nearly_agree_are_tried_once():
-    labels = np.arange(100) % 3
-    near, far, empty = labels.copy(), labels.copy(), labels.copy()
-    near[:4] = (labels[:4] + 1) % 3
-    far[:9] = (labels[:9] + 1) % 3
-    empty[labels == 2] = 1
-    kept = different([labels, (near + 1) % 3, far, empty])
-    assert [one.tolist() for one in kept] == [labels.tolist(), far.tolist(), empty.tolist()]
-
-
-@pytest.mark.parametrize("rates", [(0.003, 0.003), (0.1, 0.3)])
-def test_beliefs_of_a_point_with_many_answers_are_those_of_its_odds(rates):
-    """A star: 400 points of certain clusters around one, more than a product of messages can hold."""
-    n = 401
-    answers = Answers(n, np.zeros(n - 1, dtype=int), np.arange(1, n), np.arange(1, n) <= 210)
-    evidence = np.tile([1 - 1e-9, 1e-9], (n, 1))
-    evidence[0] = 0.5
-    found = answers.propagate(evidence, rates)
-    assert np.isfinite(found.log_evidence)
-    odds = 210 * np.log((1 - rates[0]) / rates[1]) + 190 * np.log(rates[0] / (1 - rates[1]))
-    assert np.log(found.points[0, 0] / max(found.points[0, 1], 1e-300)) == pytest.approx(
-        np.clip(odds, None, np.log(1e300)), rel=1e-3
-    )
-    np.testing.assert_allclose(found.points.sum(axis=1), 1.0)
 
 
 def test_settings_after_a_fit_do_not_change_its_predictions():
@@ -242,14 +210,6 @@ def test_signed_spectral_clustering_finds_separate_groups(n):
     assert adjusted_rand_score(y, found) > 0.95
 
 
-def test_sparse_and_dense_eigenvectors_span_the_same(monkeypatch):
-    A = signed_graph(nm.knn_affinity(X, 10), nm.Pairs.from_labels(WINE.y, 60, 60, random_state=0)) / 12
-    dense = signed.leading(A, 3)
-    monkeypatch.setattr(signed, "DENSE", 10)
-    sparse = signed.leading(A, 3)
-    np.testing.assert_allclose(sparse @ sparse.T, dense @ dense.T, atol=1e-3)
-
-
 @pytest.mark.parametrize("parts", [2, 3, 5])
 def test_equal_eigenvalues_are_all_found(parts):
     """A graph in several parts has the eigenvalue 1 as often; Lanczos alone finds it once."""
@@ -269,11 +229,6 @@ def test_directions_of_simplex_targets_are_the_vertices_of_a_simplex():
     solution = nm.pcp(cost, pairs, gamma=100.0, cannot=-0.5).solve()
     rows = directions(solution, 3)
     np.testing.assert_allclose(rows @ rows.T, np.where(y[:, None] == y, 1.0, -0.5), atol=0.05)
-
-
-def test_neighbours_word_is_a_mean_and_a_lonely_point_has_none():
-    graph = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
-    np.testing.assert_allclose(neighbour_mean(graph).toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
 def matched(truth, labels):

@@ -74,11 +74,7 @@ def test_another_formulation_and_weights_are_kept():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [
-        ({"folds": 1}, "folds"),
-        ({"folds": 90}, "folds"),
-        ({"random_state": -3}, "random_state"),
-    ],
+    [({"folds": 1}, "folds"), ({"folds": 90}, "folds"), ({"random_state": -3}, "random_state")],
 )
 def test_what_is_wrong_is_said(options, words):
     pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=1)
@@ -109,8 +105,7 @@ def test_scores_that_are_kept_are_not_taken_for_those_of_other_pairs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("best", "stays"),
-    [([0.9, 0.8, 0.9], False), ([0.9, 0.5, 0.71], True), ([0.71, 0.72, 0.7], False)],
+    ("best", "stays"), [([0.9, 0.8, 0.9], False), ([0.9, 0.5, 0.71], True), ([0.71, 0.72, 0.7], False)]
 )
 def test_the_usual_setting_stays_unless_another_is_clearly_better(best, stays):
     first, usual = Setting(1.0, 5, 0.1, "raw"), Setting(100.0, 10, 0.1, "standard")

@@ -221,27 +221,6 @@ def test_an_almost_invariant_subspace_is_no_proof():
     assert wrong == 0
 
 
-def test_a_vector_that_a_known_start_cannot_see_is_seen():
-    """C = I - 2vv' with v orthogonal to what default_rng(0) draws, for the solver and for a look alike."""
-    n = 500
-    u = [
-        np.random.default_rng(0).standard_normal((n, 8)),
-        np.random.default_rng(0).standard_normal(n)[:, None],
-    ]
-    v = np.random.default_rng(1).standard_normal(n)
-    Q = np.linalg.qr(np.hstack(u))[0]
-    v -= Q @ (Q.T @ v)
-    v -= Q @ (Q.T @ v)
-    v /= np.linalg.norm(v)
-    P = Problem(np.eye(n) - 2 * np.outer(v, v), [T(E(n, D(n)), "square", 0.0, 1e-2)])
-    feasible = P.objective_of_factor(np.sqrt(5.0) * v[:, None])
-    assert feasible < -3
-    found = nm.certify(P, np.zeros((n, 1)), random_state=0)
-    assert found.bound <= feasible
-    assert not found.certifies(1e-3)
-    assert P.solve("burer_monteiro", rank=1).certificate.bound <= feasible
-
-
 def test_the_word_of_a_solver_is_not_repeated():
     """INFEASIBLE and UNBOUNDED are proved or not said, whatever the limits."""
     L, pairs = side_information("iris", 24)
@@ -300,15 +279,6 @@ def test_dual_ascent_and_its_certificate_agree_above_the_order_of_small_matrices
     assert solution.status is Status.OPTIMAL
     best = np.nanmax(solution.history.bound)
     assert solution.certificate.bound >= best - 1e-8 * abs(best)
-
-
-def test_the_default_prices_every_backend_at_every_size():
-    n = 40_000
-    L = nm.laplacian(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1]).tocsr(), shift=0.1)
-    P = nm.npkl(L, nm.Pairs(n, [(0, 1), (5, 6)], [(2, 9)]), loss="hinge")
-    name, reason = nm.choose_backend(P)
-    assert name in ("bcd", "burer_monteiro")
-    assert "GB" in reason
 
 
 @pytest.mark.parametrize(
@@ -410,16 +380,6 @@ def test_a_conic_solver_stops_on_the_certified_gap():
     assert len(solution.history) >= 1
 
 
-def test_a_program_solved_twice_gives_the_same_answer(small):
-    for backend in nm.backends():
-        kinds = ("pcp", "B2:hinge", "G2:linear", "basis:pcp")
-        kind = next(k for k in kinds if small(k).compatible_backends()[backend] is None)
-        program = small(kind).compile(backend)
-        first, second = program.solve(), program.solve()
-        assert first.iterations == second.iterations, backend
-        np.testing.assert_array_equal(first.V, second.V)
-
-
 def test_a_regulariser_that_a_backend_does_not_know_is_refused():
     class Mine(nm.NoRegularizer):
         name = latex = "mine"
@@ -430,41 +390,6 @@ def test_a_regulariser_that_a_backend_does_not_know_is_refused():
         assert P.compatible_backends()[backend] is not None, backend
         with pytest.raises(nm.UnsupportedError, match="cannot take this problem"):
             P.compile(backend)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.array([0, 0, 1, 1, -1, -1, 0, 1]),
-        [0, 0, 1, 1, None, None, 0, 1],
-        [0.0, 0.0, 1.0, 1.0, np.nan, np.nan, 0.0, 1.0],
-        np.array(["a", "a", "b", "b", None, np.nan, "a", "b"], dtype=object),
-    ],
-)
-def test_unlabelled_points_belong_to_no_pair(y):
-    pairs = nm.Pairs.from_labels(y, 6, 9, 0)
-    assert pairs.n == 8
-    assert not np.isin([4, 5], np.concatenate([pairs.i, pairs.j])).any()
-    assert len(pairs) == 15
-    with pytest.raises(nm.ProblemError, match="must-link"):
-        nm.Pairs.from_labels(y, 7, 1, 0)
-
-
-def test_labels_that_are_all_there_draw_what_they_drew():
-    y = np.arange(30) % 3
-    first, second = (nm.Pairs.from_labels(labels, 20, 20, 3) for labels in (y, [str(v) for v in y]))
-    np.testing.assert_array_equal(first.must_link, second.must_link)
-    with pytest.raises(nm.ProblemError, match="got none"):
-        nm.Pairs.from_labels([None, None], 0, 0)
-
-
-@pytest.mark.parametrize("name", ["a", "a.npz", "with.dots", "with.dots.npz"])
-def test_a_solution_is_loaded_by_the_name_it_was_saved_under(tmp_path, small, name):
-    solution = small("pcp").solve()
-    solution.save(tmp_path / name)
-    assert nm.Solution.load(tmp_path / name).objective == solution.objective
-    with pytest.raises(nm.ProblemError, match="no file"):
-        nm.Solution.load(tmp_path / "nothing")
 
 
 def test_chance_is_not_lost_to_underflow():
@@ -478,20 +403,6 @@ def test_chance_is_not_lost_to_underflow():
     feasible = nm.certify(P, np.full((n, 1), 0.99e80)).objective
     assert feasible < -400
     assert nm.certify(P, np.zeros((n, 1))).bound <= feasible
-
-
-@pytest.mark.parametrize("scale", [1e-250, 1e-120, 1e120, 1e250])
-def test_bounds_of_any_scale_are_those_of_one(scale):
-    from npkl_models.proof.bounds import min_eigenvalue
-    from npkl_models.proof.eigenbound import Query
-
-    rng = np.random.default_rng(0)
-    for n in (50, 450):
-        S = rng.normal(size=(n, n))
-        S = S @ S.T / n + 0.1 * np.eye(n)
-        own, other = (min_eigenvalue(A, query=Query(random_state=0)) for A in (S, S * scale))
-        assert other.lower == pytest.approx(own.lower * scale, rel=1e-6)
-        assert other.estimate == pytest.approx(own.estimate * scale, rel=1e-6)
 
 
 @pytest.mark.parametrize("kappa", [1e-5, 1e-7, 1e-8, 1e-12])
@@ -527,19 +438,6 @@ def test_equalities_without_an_interior_give_no_false_upper_bound():
         assert answer.bound <= 1e-9
         assert answer.bound + answer.gap >= -1e-9
         assert answer.gap <= 2e-7 * M
-
-
-def test_must_links_as_equalities_and_as_a_basis_are_the_same_problem():
-    L, pairs = side_information("iris", 30)
-    printed, reduced = (nm.hard_pcp(L, pairs, reduce=r) for r in (False, True))
-    for backend in ("burer_monteiro", "sdp"):
-        first, second = printed.solve(backend), reduced.solve(backend)
-        assert first.status is second.status is Status.OPTIMAL
-        assert first.objective == pytest.approx(second.objective, rel=1e-5)
-        assert first.problem is printed
-        assert [part.shape for part in first.multipliers.equalities] == [
-            e.value.shape for e in printed.equalities
-        ]
 
 
 def test_points_that_coincide_or_vanish_are_faces():
@@ -644,30 +542,6 @@ def test_options_of_certify_that_mean_nothing_are_refused():
             nm.certify(P, np.ones((3, 1)), **bad)
 
 
-def test_numpy_numbers_are_numbers(tmp_path, small):
-    from dataclasses import replace
-
-    for R in (nm.TracePower(np.int64(2), bound=np.int64(5)), nm.RowNormBound(np.float32(1.0))):
-        P = replace(small("npkl:hinge"), regularizer=R)
-        assert nm.Solution.load(P.solve("burer_monteiro").save(tmp_path / "a")).problem.regularizer == R
-
-
-def test_recovering_many_multipliers_takes_no_time_limit():
-    """3,000 hinges at their kink: an active-set method would need minutes."""
-    rng = np.random.default_rng(0)
-    n, m, r = 250, 3000, 8
-    i, j = rng.integers(0, n, m), rng.integers(0, n, m)
-    s = np.sign(rng.standard_normal(n))
-    t = np.where(rng.random(m) < 0.1, -1, 1) * s[i] * s[j]
-    P = Problem(1.1 * np.eye(n) - np.ones((n, n)) / n, [T(E(n, (i, j)), "hinge", t, 1.0)])
-    V = np.zeros((n, r))
-    V[:, 0] = s
-    V[:, 1:] += 1e-6 * rng.standard_normal((n, r - 1))
-    started = time.perf_counter()
-    assert np.isfinite(nm.certify(P, V).bound)
-    assert time.perf_counter() - started < 20
-
-
 def test_what_the_adversary_found_in_a_long_run():
     """A trace bound far below what a step asks for (mfpc), and proximal problems that forgot the time (simple_npkl)."""
     n = 5
@@ -733,28 +607,6 @@ def test_a_bound_that_equalities_keep_is_no_obstacle(R):
     term = T(E(24, (pairs.i, pairs.j)), "hinge", pairs.sign)
     P = Problem(L, term, Eq(E(24, D(24)), 1.0), R)
     assert P.solve("burer_monteiro").status is Status.OPTIMAL
-
-
-def test_searching_for_a_feasible_kernel_takes_no_minutes():
-    rng = np.random.default_rng(0)
-    n = 300
-    L = nm.laplacian(rng.standard_normal((n, 8)), 5, shift=0.1)
-    i, j = rng.integers(0, n, 600), rng.integers(0, n, 600)
-    i, j = i[i != j], j[i != j]
-    G = rng.standard_normal((n, 3))
-    hard = Eq(nm.SquaredDistances(n, (i, j)), np.sum((G[i] - G[j]) ** 2, axis=1))
-    started = time.perf_counter()
-    nm.Problem(L, T(E(n, ([0], [1])), "hinge", 1.0), hard).solve("burer_monteiro", time_limit=2)
-    assert time.perf_counter() - started < 25
-
-
-@pytest.mark.parametrize("solver", ["SCS", "CLARABEL"])
-def test_an_error_in_a_callback_is_not_taken_for_the_solvers(small, solver):
-    def broken(state):
-        raise ZeroDivisionError("mine")
-
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        small("pcp").solve("sdp", solver=solver, callback=broken, tol=1e-15)
 
 
 @pytest.mark.parametrize("backend", ["burer_monteiro", "hybrid", "auto"])

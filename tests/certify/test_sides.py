@@ -1,13 +1,10 @@
 """The two sides of a certificate: which point is judged, which bound wins, and what proves that none is feasible."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import fallbacks, rays
-from npkl_models.certify.bounds import Demand
+from npkl_models.certify import rays
 from npkl_models.feasibility import restoration
 from npkl_models.feasibility.newton import SLACK
 
@@ -16,7 +13,6 @@ COST = np.diag([1.0, 2.0, 3.0, 4.0])
 SQUARE = nm.LossTerm(nm.Entries(N, ([0, 1], [1, 2])), "square", [3.0, -3.0])
 UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0)
 ACROSS = nm.Equality(nm.Entries(N, ([2], [3])), 0.25)
-DEMAND = Demand("auto", 1e-6, 1e-6, 0, False)
 
 
 def entry(i, j, value, n=N):
@@ -72,15 +68,6 @@ def test_rows_that_a_solver_left_below_their_bound_have_multipliers():
     assert alone.bound == pytest.approx(best.objective, rel=1e-6)
 
 
-def test_a_bound_is_met_within_the_tolerance_of_the_size():
-    """No bound is never within it."""
-    problem = nm.Problem(COST, SQUARE)
-    within = 1e-6 * problem.size(5.0, 5.0)
-    assert fallbacks.enough(problem, 5.0, 5.0 - 0.9 * within, DEMAND)
-    assert not fallbacks.enough(problem, 5.0, 5.0 - 1.1 * within, DEMAND)
-    assert not fallbacks.enough(problem, 5.0, -np.inf, replace(DEMAND, tol=1e9))
-
-
 # ------------------------------------------------------------------- restoration
 
 
@@ -104,51 +91,6 @@ def test_rows_and_traces_refute_what_is_too_long():
         (nm.TracePower(1, bound=3.9), True), (nm.TracePower(1, bound=4.1), False),
     ):  # fmt: skip
         assert rays.infeasible(nm.Problem(COST, SQUARE, entry(0, 1, 2.0), R)) is proved
-
-
-def test_the_search_is_over_the_points_that_equalities_concern():
-    """Others are left out, unless a basis ties them or fewer than two are left."""
-    problem = nm.Problem(COST, SQUARE, (entry(1, 3, 0.5), entry(3, 3, 1.0)))
-    search = rays._without_losses(problem)
-    assert search.n == 2
-    assert [part.functional.indices[0].tolist() for part in search.equalities] == [[0], [1]]
-    assert [part.functional.indices[1].tolist() for part in search.equalities] == [[1], [1]]
-    assert search.basis is None
-    assert rays._without_losses(nm.Problem(COST, SQUARE, entry(2, 2, 1.0))).n == N
-    basis = nm.Basis(np.eye(N)[:, 1:])
-    assert rays._without_losses(replace(problem, basis=basis)).basis is basis
-
-
-def test_distances_are_searched_among_centred_kernels():
-    """They do not change when all points move alike; with a bound on rows that is not free."""
-    part = nm.Equality(nm.SquaredDistances(N, ([0, 1], [1, 2])), [1.0, 2.0])
-    search = rays._without_losses(nm.Problem(COST, SQUARE, part))
-    assert (search.n, search.order) == (3, 2)
-    held = rays._without_losses(nm.Problem(COST, SQUARE, part, nm.RowNormBound(1.0)))
-    assert held.basis is None
-    assert held.regularizer.row_multipliers
-
-
-def test_rays_are_misfits_over_the_squares_of_their_scales():
-    """Nu = (z - b) / b^2 at the nearest factor, and what rows exceed over the square of their bound."""
-    problem = nm.Problem(COST, (), (entry(0, 1, 9.0), entry(1, 2, -4.0)), nm.RowNormBound(1.5))
-    X = rays.nearest_factors(problem, None)[0]
-    y = rays._dual_rays(problem, None)[0]
-    K = X @ X.T
-    assert y.equalities[0][0] == pytest.approx((K[0, 1] - 9) / 81)
-    assert y.equalities[1][0] == pytest.approx((K[1, 2] + 4) / 16)
-    np.testing.assert_allclose(y.rows, np.maximum(K.diagonal() - 2.25, 0) / 2.25**2)
-    assert y.rows.any()
-    assert rays._dual_rays(replace(problem, regularizer=nm.NoRegularizer()), None)[0].rows is None
-
-
-def test_the_search_begins_at_the_point_too_where_it_fits():
-    """A factor of other points, or one with numbers out of range, is no start."""
-    problem = nm.Problem(COST, (), (entry(0, 1, 0.5),))
-    assert len(rays.nearest_factors(problem, None)) == 1
-    assert len(rays.nearest_factors(problem, np.ones((N, 2)))) == 2
-    assert len(rays.nearest_factors(problem, np.ones((N + 1, 2)))) == 1
-    assert len(rays.nearest_factors(problem, np.full((N, 2), np.inf))) == 1
 
 
 def test_rows_that_vanish_are_given_the_length_that_is_asked_for():

@@ -91,21 +91,6 @@ def test_default_command_adds_a_subset_for_the_interior_point(tmp_path, capsys):
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--formulation", "npkl", "--loss", "hinge", "--n", "30"],
-        ["--formulation", "npkl", "--loss", "linear", "--row-norm", "1", "--n", "30"],
-        ["--formulation", "simple_npkl", "--loss", "square", "--n", "20"],
-        ["--formulation", "simple_npkl", "--loss", "hinge", "--p", "4", "--penalty", "1", "--n", "20"],
-        ["--data", "xor", "--backends", "bcd,sdp[SCS]"],
-    ],
-)
-def test_command_on_other_problems(arguments, capsys):
-    assert main(["crosscheck", *arguments]) == 0
-    assert "agrees" in capsys.readouterr().out
-
-
 def test_command_says_when_one_disagrees(capsys, monkeypatch):
     import sys
 
@@ -321,38 +306,6 @@ def test_csdp_solves_what_is_exported_and_is_judged(formulation, tmp_path, capsy
     assert found["objective"] == pytest.approx(own, rel=1e-5)
     answer.write_text("1.0 2.0\n2 1 1 1 1.0\n")
     assert main(["export", str(source), "--answer", str(answer)]) == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "words"),
-    [
-        ("a,b\n1,2\n3,x\n", [], "line 3, column 2 (b): must be a number, got 'x'"),
-        ("a,b\n1,2\n3\n", [], "rows of one length"),
-        ("", [], "at least one row"),
-        ("a,b\n1,2\n3,4\n", ["--labels", "c"], "column of"),
-        ("a,b\n1,2\n3,4\n5,6\n", ["--n-neighbors", "1"], "no classes to take them from"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_said(content, arguments, words, tmp_path, capsys):
-    path = tmp_path / "my.csv"
-    path.write_text(content)
-    assert main(["solve", "--data", str(path), *arguments]) == 2
-    assert words in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("0,1,maybe\n", "line 1, column 3: the kind of a pair must be must, same,"),
-        ("0,99,1\n", "points must be 0 to 7"),
-        ("i,j\na,b\n", "line 2, column 1 (i): points must be numbers from 0, or names of rows beside --ids"),
-        ("0\n", "without a header the columns must be i,j or i,j,kind, got 1 cells"),
-    ],
-)
-def test_what_is_wrong_with_pairs_is_said(content, words, files, tmp_path, capsys):
-    (tmp_path / "pairs.csv").write_text(content)
-    assert main(["solve", *files]) == 2
-    assert words in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_file_of_another_kind_is_refused_before_the_work(files, tmp_path, capsys):

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import scs
 from commands import status
@@ -62,10 +61,6 @@ def test_crosscheck_takes_a_saved_problem(saved, capsys):
     assert "all agree" in capsys.readouterr().out
 
 
-def test_a_basis_of_none_is_not_the_default(capsys):
-    assert "must be" in refused(capsys, "solve", "--formulation", "npkl", "--n-basis", "0")
-
-
 def test_seeds_are_not_negative(capsys):
     assert "seed must be an integer >= 0, got -1" in refused(capsys, "solve", "--seed", "-1")
     with pytest.raises(nm.ProblemError, match="random_state must be an integer >= 0"):
@@ -117,25 +112,6 @@ def test_torn_files_are_named(saved, tmp_path, capsys):
         assert "whole .npz file" in refused(capsys, *command, str(half), *more)
 
 
-def test_answers_with_numbers_that_are_none_are_refused(saved, tmp_path, capsys):
-    answer = tmp_path / "p.sol"
-    answer.write_text("nan 1.0\n2 1 1 1 1.0\n")
-    assert "finite" in refused(capsys, "export", saved, "--answer", str(answer))
-
-
-def test_semicolons_and_decimal_commas(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(12, 2)).round(3)
-    lines = [f"{a};{b};{k % 2}".replace(".", ",") for k, (a, b) in enumerate(rows)]
-    (tmp_path / "my.csv").write_text("height;width;class\n" + "\n".join(lines))
-    (tmp_path / "tabs.csv").write_text("\n".join(line.replace(",", ".").replace(";", "\t") for line in lines))
-    from npkl_models.data.tables import read_points
-
-    found = read_points(tmp_path / "my.csv")
-    np.testing.assert_array_equal(found.X, rows)
-    assert found.y.tolist() == [0, 1] * 6
-    np.testing.assert_array_equal(read_points(tmp_path / "tabs.csv", "2").X, rows)
-
-
 def test_tables_are_whole_where_there_is_no_terminal(capsys):
     assert main(["path", "--n", "30", "--values", "1,10"]) == 0
     shown = capsys.readouterr().out
@@ -163,33 +139,6 @@ def test_an_interrupt_ends_a_solve_with_130(monkeypatch, capsys):
     monkeypatch.setattr(Watch, "heed", interrupt)
     assert main(["solve", "--n", "40", "--backend", "admm"]) == 130
     assert "interrupted" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("content", "name", "arguments", "words"),
-    [
-        ("1 1:a\n", "bad.libsvm", [], "LIBSVM's format"),
-        ("1 0:1\n-1 1:1\n", "zero.libsvm", [], "LIBSVM's format"),
-        ('a,b\n1,"2\n3,4\n', "quote.csv", [], "must be a text file"),
-        (
-            "1,2\n3,4\n5,6\n7,8\n",
-            "my.csv",
-            ["--pairs", "nan", "--n-neighbors", "2"],
-            "pairs must be a finite number",
-        ),
-        (
-            "1,2\n3,4\n5,6\n7,8\n",
-            "my.csv",
-            ["--pairs", "inf", "--n-neighbors", "2"],
-            "pairs must be a finite number",
-        ),
-        ("1,2\n3,4\n5,6\n7,8\n", "my.csv", ["--out", "."], "must end with"),
-    ],
-)
-def test_torn_and_odd_inputs_end_in_a_sentence(content, name, arguments, words, tmp_path, capsys):
-    path = tmp_path / name
-    path.write_text(content)
-    assert words in refused(capsys, "solve", "--data", str(path), *arguments)
 
 
 def test_processes_are_at_least_one(capsys):
@@ -252,11 +201,7 @@ def test_every_field_of_every_formulation_is_taken(capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "other"),
-    [
-        ("version", "numpy"),
-        ("export my.csv out.npz", "sklearn"),
-        ("explore --port -1", "sklearn"),
-    ],
+    [("version", "numpy"), ("export my.csv out.npz", "sklearn"), ("explore --port -1", "sklearn")],
 )
 def test_a_command_does_not_wait_for_what_others_import(arguments, other):
     code = (

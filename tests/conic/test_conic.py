@@ -30,10 +30,7 @@ def test_general_powers_go_through_majorisation(p, loss, how):
 def test_conic_statuses():
     L, pairs = side_information("iris", 12)
     n = np.arange(12)
-    wall = [
-        nm.Equality(nm.Entries(12, (n, n)), 1.0),
-        nm.Equality(nm.Entries(12, (n[:1], n[1:2])), 2.0),
-    ]
+    wall = [nm.Equality(nm.Entries(12, (n, n)), 1.0), nm.Equality(nm.Entries(12, (n[:1], n[1:2])), 2.0)]
     impossible = nm.Problem(L, nm.pcp(L, pairs).terms, wall)
     bottomless = nm.Problem(L, nm.LossTerm(nm.Entries(12, (pairs.i, pairs.j)), "linear", pairs.sign, 9.0))
     for backend in ("sdp", "sdp_dual"):

@@ -44,7 +44,7 @@ CASES |= {
 CASES |= {
     "bounds": lambda: measured(
         "square", anchors=ANCHORS, bounds=([0, 1, 2], [8, 9, 10], [0.5, 0.0, 0.3], [1.0, 0.4, np.inf])
-    ),
+    )
 }
 
 

@@ -60,26 +60,6 @@ def test_click_path(opened, width, tmp_path):
     fits(page)
 
 
-def test_the_keyboard_alone_will_do(opened):
-    page = opened(1440)
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.focus("#gamma")
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.fill("#n", "40")
-    page.keyboard.press("Enter")
-    page.locator("#title", has_text="40 points").wait_for()
-    answered(page)
-    assert page.inner_text("#verdict_status") == "OPTIMAL"
-    page.focus("#tab_one")
-    page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.id") == "tab_path"
-    assert page.get_attribute("#tab_path", "aria-selected") == "true"
-    assert page.locator("#path").is_visible()
-    page.keyboard.press("End")
-    assert page.locator("#program").is_visible()
-
-
 def test_every_control_has_a_name(opened):
     page = opened(1440)
     nameless = page.evaluate(

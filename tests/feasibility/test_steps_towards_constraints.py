@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import certificate, points
-from npkl_models.certify.rays import infeasible
-from npkl_models.feasibility import newton, residual
-from npkl_models.feasibility.equality_map import EqualityMap
+from npkl_models.certify import points
+from npkl_models.feasibility import residual
 from npkl_models.feasibility.restoration import restored
 from npkl_models.model.regularizers import NoRegularizer
 
@@ -24,74 +22,11 @@ def problem_of(*equalities, R=NOTHING, basis=None):
     return nm.Problem(np.eye(N), FREE, equalities, R, basis)
 
 
-def all_values(problem, V):
-    return np.concatenate([e.functional.value_of_factor(V) for e in problem.equalities])
-
-
-def jacobian(problem, V):
-    W, h = problem.drop(V), 1e-6
-    columns = []
-    for a in range(W.shape[1]):
-        for i in range(W.shape[0]):
-            D = np.zeros_like(W)
-            D[i, a] = h
-            columns.append(
-                (all_values(problem, problem.lift(W + D)) - all_values(problem, problem.lift(W - D)))
-                / (2 * h)
-            )
-    return np.stack(columns, axis=1)
-
-
-@pytest.mark.parametrize("basis", [None, BASIS])
-@pytest.mark.parametrize("parts", [(OFF,), (APART,), (OFF, APART)])
-def test_newton_meets_known_systems_by_short_steps(parts, basis):
-    problem = problem_of(*parts, basis=basis)
-    V = problem.lift(np.random.default_rng(1).normal(size=(problem.order, 3)))
-    close = nm.Problem(problem.cost, problem.terms, [
-        nm.Equality(e.functional, e.functional.value_of_factor(V) * (1 + 1e-3)) for e in parts
-    ], basis=basis)  # fmt: skip
-    found = newton.newton(close, V)
-    assert close.violation(found) < 1e-13
-    J = jacobian(problem, V)
-    miss = np.concatenate([e.value for e in close.equalities]) - all_values(close, V)
-    least = np.linalg.norm(np.linalg.pinv(J) @ miss)
-    assert np.linalg.norm(found - V) == pytest.approx(least, rel=0.05)
-    step = newton._direct_step(EqualityMap(close), V)
-    np.testing.assert_allclose(step.T.ravel(), np.linalg.pinv(J) @ miss, atol=1e-8)
-    other = newton._step(close, problem.drop(V), [newton._equalities(EqualityMap(close), V)])
-    np.testing.assert_allclose(other, step, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "R", [nm.RowNormBound(1.0), nm.TracePower(2, bound=2.0), nm.TracePower(1, bound=1.5)]
-)
-def test_newton_minds_the_regulariser(R):
-    problem = problem_of(OFF, R=R)
-    V = np.random.default_rng(0).normal(size=(N, 3))
-    found = newton.newton(problem, R.rescale(V) * 1.05)
-    assert problem.violation(found) < 1e-9
-
-
 def test_what_contradicts_itself():
     entry = lambda i, j, v: nm.Equality(nm.Entries(N, ([i], [j])), v)  # noqa: E731
     assert residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 2.0)))
     assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 1.0)))
     assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 2, 2.0), APART))
-
-
-def test_values_that_no_index_names_do_not_contradict_each_other():
-    """Two combinations have the same (no) indices: that was taken for one value asked for twice."""
-    apart = ([0, 0, 1], [1, 2, 2])
-    one, other, both = (
-        nm.Equality(nm.DistanceCombinations(N, apart, A), value)
-        for A, value in (([[1.0, 0, 0]], 1.0), ([[0, 1.0, 0]], 2.0), ([[1.0, 0, 0], [0, 1.0, 0]], [1.0, 2.0]))
-    )
-    for parts in ((one, other), (both,)):
-        problem = nm.Problem(np.eye(N), (), parts)
-        assert not residual.contradictory(problem)
-        assert not infeasible(problem)
-        assert problem.solve().is_optimal()
-    assert residual.contradictory(problem_of(*(nm.Equality(nm.Trace(N), v) for v in (1.0, 2.0))))
 
 
 def test_multipliers_are_recovered_where_the_point_is_stationary():
@@ -150,21 +85,6 @@ def test_points_are_read_as_what_they_are():
     points.read_point(problem, K + 1e-9 * np.triu(K, 1))
 
 
-def test_the_budget_of_all_looks_is_one_in_a_million():
-    spent = certificate.Budget()
-    found = [spent.next() for _ in range(1000)]
-    assert found[:3] == pytest.approx([0.5e-6 * (0.05 + share) for share in (1 / 2, 1 / 6, 1 / 12)])
-    assert found[19:21] == pytest.approx([0.5e-6 * (0.05 + 1 / 420), 0.5e-6 / 462])
-    assert sum(found) == pytest.approx(0.5e-6 * (2 - 1 / 1001))
-
-
-def test_gaps_are_relative_to_the_problem():
-    problem = problem_of()
-    assert certificate.relative_gap(problem, 3.0, 1.0) == pytest.approx(2 / (problem.reference + 4))
-    assert certificate.relative_gap(problem, np.inf, 1.0) == np.inf
-    assert certificate.relative_gap(problem, 1.0, -np.inf) == np.inf
-
-
 def test_restored_points_meet_what_can_be_met_without_steps():
     problem = problem_of(UNIT)
     V = np.random.default_rng(0).normal(size=(N, 2))
@@ -180,14 +100,3 @@ def test_steps_are_taken_only_if_they_are_asked_for():
     V = np.random.default_rng(0).normal(size=(N, 3))
     assert problem.violation(restored(problem, V)) < 1e-12
     np.testing.assert_array_equal(restored(problem, V, steps=False), V)
-
-
-def test_the_derivative_of_the_equalities_is_that_of_differences():
-    problem, rng = problem_of(UNIT, OFF), np.random.default_rng(0)
-    V, D = rng.normal(size=(2, N, 2))
-    equal, t = EqualityMap(problem), 1e-6
-    slope = (equal.value(V + t * D) - equal.value(V - t * D)) / (2 * t)
-    np.testing.assert_allclose(equal.along(V, D), slope, atol=1e-8)
-    np.testing.assert_allclose(equal.derivative(V) @ D.T.ravel(), slope, atol=1e-8)
-    y = rng.normal(size=equal.size)
-    assert float(np.sum(equal.back(y, V) * D)) == pytest.approx(float(y @ equal.along(V, D)))

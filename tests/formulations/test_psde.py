@@ -100,8 +100,7 @@ def test_what_is_unbounded_is_refused_with_its_remedy():
     assert nm.psde(nm.Pairs(3, None, [(0, 1)]), bound=2.0).solve("sdp").is_optimal(1e-6)
     still = np.column_stack([[0.0, 0, 1, 1, 1], [0.0, 1, 2, 3, 5]])
     with pytest.raises(
-        nm.ProblemError,
-        match="all 2 directions of the features, got one along which no similar pair differs",
+        nm.ProblemError, match="all 2 directions of the features, got one along which no similar pair differs"
     ):
         nm.psde(apart, features=still)
     with pytest.raises(nm.ProblemError, match="features must tell points apart, got 1 columns"):

@@ -276,17 +276,6 @@ def test_a_backend_that_breaks_costs_the_others_nothing(small):
     assert "mine has a cost that raises ZeroDivisionError: cost" in reason
 
 
-def test_what_is_reported_to_the_watch_is_the_history(small):
-    def run(problem, watch):
-        V = np.ones((problem.n, 1))
-        for k in range(1, 4):
-            watch.record(k, problem.objective_of_factor(V), np.nan, 1.0, 1)
-        return nm.Claim(V)
-
-    solution = small("pcp").solve(made_by(run))
-    assert len(solution.history) == solution.iterations == 3
-
-
 def test_two_backends_of_one_name_are_not_one_row(small):
     bcd = nm.backends()["bcd"]
     with pytest.raises(nm.ProblemError, match="backends must have different names, got 'bcd' twice"):

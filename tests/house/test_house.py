@@ -16,7 +16,6 @@ from npkl_models.model.functionals import FUNCTIONALS, Functional
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "npkl_models"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-BACKENDS = nm.backends()
 
 
 LOOPS = {

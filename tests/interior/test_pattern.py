@@ -5,38 +5,13 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.interior.path import Iterate
-from npkl_models.interior.pattern import Pattern
 from npkl_models.interior.values import values_of
-from npkl_models.model.incidence import Incidence
 
 pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
 
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
 HINGE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 0.5])
-
-
-def test_a_pattern_holds_the_sum_of_its_parts():
-    """An entry on the diagonal, one that is met twice, and a base with numbers elsewhere."""
-    own = Incidence(
-        np.array([0, 1, 1, 2]),
-        np.array([0, 1, 3, 1]),
-        np.array([0, 2, 3, 2]),
-        np.array([1.0, 2, -1, 3]),
-        4,
-        3,
-    )
-    base = sp.csr_array(np.array([[1.0, 0, 0, 4], [0, 0, 0, 0], [0, 0, 2, 0], [4, 0, 0, 0]]))
-    y, X = np.array([2.0, 3.0, 5.0]), np.arange(16.0).reshape(4, 4)
-    X = X + X.T
-    whole = own.adjoint(y).toarray()
-    for pattern, wanted in ((Pattern(own), whole), (Pattern(own, base), whole + base.toarray())):
-        numbers = pattern.base + pattern.numbers(y)
-        np.testing.assert_allclose(pattern.matrix(numbers).toarray(), wanted)
-        assert pattern.inner(numbers, X) == pytest.approx(np.sum(wanted * X))
-    assert pattern.diagonal.size == 4
-    np.testing.assert_allclose(pattern.matrix(pattern.base).toarray(), base.toarray())
 
 
 @pytest.mark.parametrize("trace", [False, True])
@@ -56,17 +31,6 @@ def test_slacks_and_their_changes_are_one_map(trace, inside):
     for A in (S, values.adjoint(y)):
         assert values.inner(A, X) == pytest.approx(np.sum(full(A) * X))
     assert values.of_cost(X) == pytest.approx(np.sum(full(zero) * X))
-
-
-def test_where_equalities_leave_multipliers_free_a_run_begins_at_a_multiple_of_the_identity():
-    """Whatever the cost: with losses alone, a definite cost is a feasible start."""
-    unit = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0)
-    held = Iterate(values_of(nm.Problem(COST, HINGE, unit)))
-    assert held.rho == 1.0
-    assert not held.roomy
-    np.testing.assert_allclose(held.slack().toarray(), held.slack()[0, 0] * np.eye(N), atol=1e-12)
-    np.testing.assert_allclose(held.K, held.K[0, 0] * np.eye(N))
-    assert Iterate(values_of(nm.Problem(COST, HINGE))).roomy
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.01, 0.001])

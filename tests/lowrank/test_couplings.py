@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.linalg.compile import Loop, available
+from npkl_models.linalg.compile import available
 from npkl_models.lowrank.factor import objective as of_objective
 from npkl_models.lowrank.factor.incomplete import IncompleteHessian
 from npkl_models.lowrank.factor.lines import curved, second_order, straight
-from npkl_models.lowrank.factor.minimisers import truncated_newton
 from npkl_models.lowrank.factor.objective import FactorObjective
 from npkl_models.lowrank.factor.rank import drop_faint_columns, principal_axes
-from npkl_models.lowrank.rows import handover
 
 N, R = 40, 3
 
@@ -86,25 +83,6 @@ def test_with_cycles_the_factorisation_is_symmetric_positive_definite_and_near(l
         assert spread(M) < 0.5 * spread(B)
 
 
-def test_it_takes_fewer_steps_of_conjugate_gradients_beside_heavy_pairs():
-    f, point = at(loops())
-    H = whole_matrix(f, point)
-    diagonal = f.S(point.slope).diagonal()
-
-    def steps(inverse):
-        count = []
-
-        def product(D):
-            count.append(1)
-            return (H @ D.ravel()).reshape(D.shape)
-
-        size = np.sqrt(np.sum(point.gradient * inverse(point.gradient)))
-        truncated_newton(product, inverse, point.gradient, 1e-6 * size, 500)
-        return len(count)
-
-    assert steps(inverse_of(f, point)) < 0.7 * steps(f._blocks.at(point.V, diagonal, point.bend))
-
-
 def test_what_names_a_row_twice_or_alone_is_part_of_the_blocks():
     """Without couplings the factorisation is that of the blocks."""
     every = np.arange(N)
@@ -151,23 +129,6 @@ def test_the_second_order_of_the_gradient():
     np.testing.assert_allclose(second_order(f, straight(f, point, D)), numeric, rtol=1e-5, atol=1e-3)
 
 
-def test_a_curve_goes_further_round_a_bent_valley():
-    """One heavy pair holds the length of a row; a weak force turns the row."""
-    zero = np.zeros(1, dtype=int)
-    loss = nm.LossTerm(nm.Entries(2, (zero, zero)), nm.LOSSES["square"], np.ones(1), 1e4 * np.ones(1))
-    P = nm.Problem(sp.csr_array(np.array([[0.0, -1.0], [-1.0, 1.0]])), (loss,))
-    f = FactorObjective(P)
-    point = f.at(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    D = np.array([[0.0, 1.0], [0.0, 0.0]])  # row 0 turns towards row 1
-    line = straight(f, point, D)
-    bow = second_order(f, line)
-    product = f.hessian(point)
-    inverse = f._blocks.at(point.V, np.array([1.0, 1.0]), point.bend)
-    curve = curved(f, line, *truncated_newton(product, inverse, bow, 1e-10, 10))
-    steps = np.linspace(0.0, 0.3, 61)
-    assert min(curve.at(t).value for t in steps) < 3 * min(line.at(t).value for t in steps) < 0
-
-
 def test_columns_that_few_rows_need_are_kept():
     rng = np.random.default_rng(0)
     V = np.zeros((10_000, 4))
@@ -183,18 +144,3 @@ def test_columns_that_few_rows_need_are_kept():
     np.testing.assert_allclose((turned @ turned.T)[:50, :50], (V @ V.T)[:50, :50], atol=1e-12)
     lengths = np.sum(turned**2, axis=0)
     assert np.all(np.diff(lengths) <= 1e-9)
-
-
-def test_newton_steps_compile_nothing_that_the_time_limit_does_not_allow(monkeypatch):
-    """Without machine code on the disk, and after work that would have paid for the compilation."""
-    asked = []
-    monkeypatch.setattr(Loop, "worth", lambda self, s, limit=None: asked.append(limit) or False)
-    monkeypatch.setattr(handover, "PATIENCE", 5)
-    monkeypatch.setattr(handover, "SLOW", 0.0)
-    monkeypatch.setattr(handover, "NEAR", 10.0)
-    P = loops()
-    P.solve("burer_monteiro", method="newton", time_limit=7.0)
-    assert set(asked) == {7.0}
-    asked.clear()
-    P.solve("bcd", kernel="numpy", time_limit=8.0)
-    assert set(asked) == {8.0}

@@ -6,8 +6,6 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.factor.centred_system import restorable
-from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows import first_model as of_first_model
 from npkl_models.lowrank.rows.bcd import BCDPlan
@@ -94,46 +92,3 @@ def test_a_scaled_problem_has_the_same_sweeps() -> None:
     other = stated(6400.0, scale=64.0).solve("bcd", tol=1e-6, random_state=1)
     assert one.iterations == other.iterations
     assert other.objective == pytest.approx(64 * one.objective, rel=1e-9)
-
-
-def test_a_softened_start_takes_fewer_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The count of sweeps to a relative 1e-4 of the optimum, on three draws each."""
-
-    def sweeps() -> int:
-        total = 0
-        for draw in range(3):
-            P = stated(100.0, draw, 300)
-            found = P.solve("bcd", tol=1e-6, random_state=1)
-            total += int(np.argmax(found.history["objective"] <= found.objective * (1 + 1e-4)))
-        return total
-
-    softened = sweeps()
-    monkeypatch.setattr(of_first_model, "HARD", 0.0)
-    assert softened < sweeps()
-
-
-@pytest.mark.parametrize(
-    ("n", "gamma", "columns"), [(12_000, 1.0, 8), (12_000, 100.0, 19), (31_000, 100.0, 8)]
-)
-def test_large_weights_begin_with_more_columns_up_to_a_middle_size(
-    n: int, gamma: float, columns: int
-) -> None:
-    """With eight, a7a (16,100 points) was trapped: 32 and 38 CPU s, against 7 and 9 with twenty."""
-    chain = sp.diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
-    pairs = nm.Pairs(n, must_link=[(0, 1)], cannot_link=[(2, 3)])
-    assert auto_rank(nm.pcp(sp.csr_array(chain), pairs, gamma=gamma)) == columns
-
-
-def test_distances_of_a_middle_size_begin_with_few_columns_whatever_their_weights() -> None:
-    """More columns were measured for entries of K only."""
-    i = np.arange(11_999)
-    chain = nm.distances((i, i + 1, np.ones(i.size)), weights=np.full(i.size, 1e4))
-    assert restorable(chain)
-    assert auto_rank(chain) == 8
-
-
-@pytest.mark.parametrize("residuals", [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0)])
-def test_a_residual_of_zero_predicts_nothing(residuals: tuple[float, float]) -> None:
-    engine = BCDPlan(stated(1.0), BCDOptions(random_state=0)).engine()
-    for residual in residuals:
-        assert not engine.handover._long(residual)

@@ -1,7 +1,5 @@
 """Colouring, tables, and the exact minimisation over rows against brute force."""
 
-import itertools
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,10 +11,8 @@ from scipy.optimize import minimize
 import npkl_models as nm
 from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.options import BCDOptions
-from npkl_models.lowrank.rows import bcd, extrapolation, sweeps
+from npkl_models.lowrank.rows import bcd, sweeps
 from npkl_models.lowrank.rows import engine as engine_of_rows
-from npkl_models.lowrank.rows.extrapolation import Extrapolation
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.structure import structure
@@ -219,30 +215,6 @@ def test_shifted_envelope_is_smooth_and_in_the_domain():
     np.testing.assert_allclose(slope, inside, rtol=1e-14, atol=1e-14)
 
 
-def test_extrapolation_solves_a_linear_iteration():
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    A, b = (Q * [0.9, 0.5, 0.2, -0.3]) @ Q.T, rng.normal(size=(4, 1))
-    x, rule, proposed = np.zeros((4, 1)), Extrapolation(), None
-    for _ in range(6):
-        x = A @ x + b
-        proposed = rule.propose(x)
-    np.testing.assert_allclose(proposed, np.linalg.solve(np.eye(4) - A, b), atol=1e-6)
-
-
-def test_extrapolation_in_chunks_is_the_same_and_gives_its_memory_back(monkeypatch):
-    iterates = np.random.default_rng(0).normal(size=(6, 50, 3)) * np.geomspace(1, 1e-3, 6)[:, None, None]
-    whole, chunked = Extrapolation(), Extrapolation()
-    wanted = [whole.propose(x) for x in iterates][-1]
-    monkeypatch.setattr(extrapolation, "CHUNK", 7)
-    for _ in range(2):
-        np.testing.assert_allclose([chunked.propose(x) for x in iterates][-1], wanted, rtol=1e-9)
-    chunked.propose(iterates[0])
-    chunked.release()
-    assert chunked.points.size == 0
-    np.testing.assert_allclose([chunked.propose(x) for x in iterates][-1], wanted, rtol=1e-9)
-
-
 def test_a_vast_factor_is_predicted_and_certified_in_less_memory(small, monkeypatch):
     problem = small("pcp")
     usual = sweeps.sweeping(problem, 1e-6)
@@ -296,18 +268,6 @@ def test_compiled_kinks_are_minimised_as_in_numpy(small, kind, seed):
         np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-6, atol=1e-8, err_msg=str(sweep))
 
 
-@pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge", "linear"])
-def test_ramps_are_the_slopes_of_the_model(small, loss):
-    model = EdgeModel(structure(small(f"row:{loss}")), beta=3.0)
-    rng = np.random.default_rng(0)
-    if not model.smooth:
-        model.y = model.derivative(rng.normal(size=model.pairs.size))
-    kappa, shift, low, high = model.ramps()
-    for _ in range(5):
-        z = 2 * rng.normal(size=model.pairs.size)
-        np.testing.assert_allclose(np.clip(kappa * z + shift, low, high), model.derivative(z), atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square", "npkl:squared_hinge"])
 def test_a_compiled_sweep_measures_itself(small, kind):
     from npkl_models.lowrank.options import BCDOptions
@@ -340,40 +300,3 @@ def test_solving_without_numba(small, monkeypatch, kind):
 def test_a_forced_kernel_says_what_it_cannot_do(small):
     with pytest.raises(nm.UnsupportedError, match="kernel must be"):
         small("pcp").solve("bcd", kernel="gpu")
-
-
-def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
-    """After TRIAL of them; the next attempt comes when there have been twice as many sweeps."""
-    from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
-    from npkl_models.lowrank.rows import handover
-
-    taken, begun, begin = [], [], handover.Handover._begin
-    monkeypatch.setattr(BurerMonteiroEngine, "iterate", lambda self: taken.append(self))
-    monkeypatch.setattr(handover.Handover, "_begin", lambda self: (begun.append(self.total), begin(self)))
-    for name, value in {"PATIENCE": 5, "NEAR": 1.0, "SLOW": 1e-9, "BETWEEN": 0}.items():
-        monkeypatch.setattr(handover, name, value)  # begin early, and gain nothing
-    monkeypatch.setattr(handover, "drop_faint_columns", lambda V: V.copy())
-    data = nm.datasets.load("iris")
-    problem = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, 0))
-    found = problem.solve("bcd")
-    assert found.status is nm.Status.OPTIMAL
-    assert len(taken) == handover.TRIAL * len(begun)
-    assert len(begun) > 1
-    assert all(later >= 2 * earlier for earlier, later in itertools.pairwise(begun))
-    assert "Newton" not in found.message
-
-
-def test_the_note_on_newton_steps_is_true_of_the_last_steps(monkeypatch):
-    """A new column brings the sweeps back, and then the last digits are not by Newton steps."""
-    from npkl_models.lowrank.rows import handover
-
-    for name, value in {"CHECK": 2, "CLOSER": 10.0, "OVERHEAD": 0.0, "STEPS": 0}.items():
-        monkeypatch.setattr(handover, name, value)
-    data = nm.datasets.load("iris")
-    problem = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, 0))
-    engine = bcd.BCDPlan(problem, BCDOptions()).engine()
-    while engine.handover.finisher is None:
-        engine.iterate()
-    assert engine.note == "last digits by Newton steps, with sweeps between them"
-    engine.restart(engine.V)
-    assert engine.note == ""

@@ -1,6 +1,5 @@
 """bcd on comparisons of distances: steps that never rise, compiled rows, certificates, agreement, refusals."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,12 +12,8 @@ import npkl_models as nm
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty
 from npkl_models.linalg.compile import available
-from npkl_models.lowrank import cost
-from npkl_models.lowrank.factor.rank import widened
 from npkl_models.lowrank.options import BCDOptions
-from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.compare import ComparedRows, step_compared
 from npkl_models.model.basis import centred_wavelets
 
 N = 30
@@ -102,30 +97,6 @@ def test_the_optimum_is_certified_and_agrees_with_interior(loss, kernel):
     assert exact(loss).certificate.certifies(1e-7)
 
 
-def test_a_row_far_from_an_optimum_leaves_out_what_is_concave():
-    """Every comparison pulls the point k = 0 outwards with more than its cost: Newton's system is indefinite."""
-    i, j = np.arange(1, 11), np.arange(11, 21)
-    term = nm.LossTerm(nm.DistanceDifferences(21, (i, j, np.zeros(10, dtype=int))), "logistic", -1.0)
-    problem = nm.Problem(sp.eye_array(21, format="csr"), term)
-    run = engine(problem, "numpy")
-    V = 0.1 * np.random.default_rng(0).normal(size=(21, 3))
-    z, D = run.pairs.pair_values(V), V[None, i] - V[None, [0]]
-    rows = ComparedRows(
-        np.array([2.0]), np.zeros((1, 3)), D, -np.ones((1, 10)), np.arange(10)[None],
-        np.ones((1, 10), dtype=bool),
-    )  # fmt: skip
-    assert 2.0 - 2 * run.model.derivative(z).sum() < 0
-    new, values, fall, steep = step_compared(rows, run.model, V[:1], z[None])
-    after = V.copy()
-    after[0] = new[0]
-    assert fall[0] > 0
-    assert model_of(run, V) - model_of(run, after) == pytest.approx(fall[0], rel=1e-9)
-    np.testing.assert_allclose(values[0], run.pairs.pair_values(after), atol=1e-12)
-    slope = run.model.derivative(z)
-    gradient = 2 * (V + run.adjoint(slope) @ V)[0]
-    assert steep[0] == pytest.approx(gradient @ gradient, rel=1e-9)
-
-
 def test_a_row_without_comparisons_goes_to_zero():
     problem = nm.ordinal([[0, 1, 2], [1, 2, 0], [0, 1, 2]], 5, penalty=0.1)
     for kernel in KERNELS:
@@ -168,36 +139,12 @@ def test_what_is_refused(kind, words):
         beside(kind).solve("bcd")
 
 
-def test_only_work_that_pays_for_the_compilation_is_predicted_for_compiled_code(monkeypatch):
-    small, predict = compared("logistic"), cost.compared_cost
-    slow = sweeps.IN_NUMPY_COMPARED * predict(small).seconds
-    assert slow < sweeps.SWEEP_COMPARED.seconds
-    assert sweeps.sweeping(small, cost.ROW_COMPILED).seconds == pytest.approx(slow)
-    monkeypatch.setattr(sweeps, "compared_cost", lambda of: replace(predict(of), seconds=2.0))
-    assert sweeps.sweeping(small, cost.ROW_COMPILED).seconds == 2.0
-    assert sweeps.sweeping(small, cost.ROW_NUMPY).seconds == sweeps.IN_NUMPY_COMPARED * 2.0
-    assert predict(compared("hinge")).seconds == pytest.approx(
-        cost.COMPARED_PIECES * predict(small).seconds, rel=1e-9
-    )
-
-
 @compiled_here
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])
 @pytest.mark.parametrize("each", [10, 50])
 @pytest.mark.parametrize("n", [150, 1_000])
 def test_the_default_steps_row_by_row_where_rows_are_compiled(loss, each, n):
     assert nm.choose_backend(compared(loss, each, n))[0] == "bcd"
-
-
-def test_growth_adds_half_as_many_columns_of_small_noise_beside_comparisons():
-    V = np.random.default_rng(0).normal(size=(N, 10))
-    wide = widened(compared("logistic"), V)
-    assert wide.shape == (N, 15)
-    np.testing.assert_array_equal(wide[:, :10], V)
-    assert 0 < np.abs(wide[:, 10:]).max() < 0.1
-    assert widened(compared("logistic"), np.ones((N, 25))).shape == (N, N)
-    pairs = nm.Pairs(N, must_link=[(0, 1)], cannot_link=[(1, 2)])
-    assert widened(nm.npkl(np.eye(N), pairs, loss="square"), V) is V
 
 
 @compiled_here

@@ -19,9 +19,7 @@ def test_normalised_laplacian_has_its_null_vector_and_range():
     np.testing.assert_allclose(L @ root, 0.2 * root, atol=1e-12)
     np.testing.assert_allclose(nm.laplacian(S, shift=0.2).toarray(), L)
     np.testing.assert_allclose(
-        nm.laplacian(S.toarray(), metric="precomputed", normalized=False).toarray().sum(axis=1),
-        0,
-        atol=1e-12,
+        nm.laplacian(S.toarray(), metric="precomputed", normalized=False).toarray().sum(axis=1), 0, atol=1e-12
     )
 
 

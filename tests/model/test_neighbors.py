@@ -60,16 +60,6 @@ def test_a_missing_package_is_named(monkeypatch):
         nm.knn_affinity(np.random.default_rng(0).normal(size=(30, 2)), 3, search="approximate")
 
 
-def test_own_point_is_dropped_once():
-    from npkl_models.model.neighbors import _without_self
-
-    neighbor = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]])  # the last row misses itself
-    distance = np.arange(9.0).reshape(3, 3)
-    kept, left = _without_self(distance, neighbor, np.arange(3))
-    assert left.tolist() == [[1, 2], [0, 2], [0, 1]]
-    assert kept.tolist() == [[1, 2], [3, 4], [6, 7]]
-
-
 def brute(X, count):
     full = np.linalg.norm(X[:, None] - X[None], axis=2)
     np.fill_diagonal(full, np.inf)
@@ -90,25 +80,6 @@ def test_cells_find_nearly_all_neighbours_at_their_own_distances(n, offset):
     assert np.mean(distance <= brute(X, 4) * (1 + 1e-9) + 1e-12) >= 0.99
     again = neighbors.nearest_neighbors(X, 4, search="approximate")
     np.testing.assert_array_equal(again[1], index)
-
-
-def test_a_tree_finds_what_scikit_learn_finds(monkeypatch):
-    from npkl_models.model import neighbors
-
-    X = np.random.default_rng(1).normal(size=(300, 6))
-    assert neighbors._suits_a_tree(X, "euclidean")
-    by_tree = neighbors.nearest_neighbors(X, 5)
-    asked = []
-
-    def other(*given):
-        asked.append(1)
-        return neighbors._asked_of_sklearn(*given, "euclidean")
-
-    monkeypatch.setattr(neighbors, "_asked_of_a_tree", other)
-    found = neighbors.nearest_neighbors(X, 5)
-    assert asked
-    np.testing.assert_array_equal(by_tree[1], found[1])
-    np.testing.assert_allclose(by_tree[0], found[0], rtol=1e-12)
 
 
 def test_among_points_at_equal_distances_neighbours_are_as_near():
@@ -149,31 +120,6 @@ def test_single_precision_does_not_blur_what_is_far_from_the_median(apart):
         Y[:many] += apart**2 if many == 1 else apart
         distance, _ = neighbors.nearest_neighbors(Y, 4, search="approximate")
         assert np.mean(distance <= brute(Y, 4) * (1 + 1e-9)) >= 0.99
-
-
-def test_other_metrics_are_asked_of_pynndescent(monkeypatch):
-    import sys
-    from types import SimpleNamespace
-
-    from npkl_models.model import neighbors
-
-    X = np.random.default_rng(2).normal(size=(40, 3))
-    asked = {}
-
-    def search(X, metric, n_neighbors, random_state, verbose):
-        asked.update(metric=metric, random_state=random_state)
-        full = np.abs(X[:, None] - X[None]).sum(axis=2)
-        order = np.argsort(full, axis=1)[:, :n_neighbors]
-        return SimpleNamespace(
-            neighbor_graph=(order.astype(np.int32), np.take_along_axis(full, order, axis=1))
-        )
-
-    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
-    found = neighbors.nearest_neighbors(X, 3, "manhattan", "approximate")
-    exact = neighbors.nearest_neighbors(X, 3, "manhattan")
-    np.testing.assert_array_equal(found[1], exact[1])
-    np.testing.assert_allclose(found[0], exact[0])
-    assert asked == {"metric": "manhattan", "random_state": 0}
 
 
 def test_a_folder_that_is_none_is_refused_and_a_file_half_written_is_made_again(tmp_path):

@@ -12,7 +12,6 @@ from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.bcdkl import BCDKLOptions, BCDKLPlan
 from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled, level_sets
 
 NAME = "printed_bcdkl"
@@ -143,25 +142,6 @@ def test_the_printed_hinge_descends_and_is_not_called_optimal(best):
     assert found.certificate.bound <= best("hinge").objective * (1 + 1e-9)
 
 
-def test_a_block_takes_fewer_sweeps_than_a_step(best):
-    taken = {how: problem("square").solve(NAME, unlabelled=how, epsilon=1e-7).iterations
-             for how in ("step", "block")}  # fmt: skip
-    assert taken["block"] <= taken["step"]
-
-
-def test_a_large_epsilon_is_not_called_optimal(best):
-    found = problem("square").solve(NAME, epsilon=0.3)
-    assert found.iterations < 20
-    assert found.status is nm.Status.LOCALLY_SOLVED
-    assert found.objective > best("square").objective * (1 + 1e-5)
-
-
-def test_without_the_compiler_the_answer_is_the_same(best, monkeypatch):
-    monkeypatch.setattr(sweeps, "available", lambda: False)
-    found = problem("squared_hinge").solve(NAME)
-    assert found.objective == pytest.approx(best("squared_hinge").objective, rel=1e-4)
-
-
 def test_the_printed_row_program_stalls_and_says_so(small, exact):
     """Hu & Kwok 2015, algorithm 1 with the hinge loss: descends, and stops above the optimum."""
     problem = small("npkl:hinge")
@@ -232,10 +212,3 @@ def test_a_singular_block_says_so():
 def test_what_does_not_fit_is_refused(name, options, message):
     with pytest.raises(nm.UnsupportedError, match=message):
         problem("linear", row_norm=1.0).solve(name, **options)
-
-
-def test_plans_say_what_they_are():
-    P = problem("hinge")
-    count = int((~labelled(structure(P))).sum())
-    assert BCDKLPlan(P, BCDKLOptions()).describe().endswith(f"{count} points without pairs, by rows")
-    assert P.compile(ELIMINATED).describe().startswith(f"{count} points eliminated; V is {60 - count} x 7")

@@ -113,15 +113,6 @@ def test_the_printed_d_does_not_lead_to_a_stationary_point(small, exact):
     assert found.certificate.bound <= exact("pcp").objective
 
 
-def test_columns_survive_the_disk(run, tmp_path):
-    back = nm.Solution.load(run.save(tmp_path / "run"))
-    assert back.history.columns == run.history.columns
-    for name in run.history.columns:
-        np.testing.assert_array_equal(back.history[name], run.history[name])
-    with pytest.raises(nm.UnsupportedError, match="unknown column of this history 'speed'"):
-        _ = run.history["speed"]
-
-
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
@@ -135,10 +126,6 @@ def test_columns_survive_the_disk(run, tmp_path):
 def test_what_does_not_fit_is_refused(small, kind, options, message):
     with pytest.raises(nm.UnsupportedError, match=message):
         small(kind).solve(NAME, **options)
-
-
-def test_without_the_option_nothing_is_checked(small):
-    assert small("pcp").solve(NAME).history.columns[6:] == ("primal", "dual")
 
 
 def test_it_grows_without_limit_and_begins_again_where_rho_is_far_too_small():

@@ -25,12 +25,7 @@ def matrix_with_null_factor(n, r, margin, seed):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@given(
-    n=st.integers(2, 60),
-    r=st.integers(0, 5),
-    margin=st.floats(-0.5, 0.9),
-    seed=st.integers(0, 999),
-)
+@given(n=st.integers(2, 60), r=st.integers(0, 5), margin=st.floats(-0.5, 0.9), seed=st.integers(0, 999))
 @settings(max_examples=25)
 def test_bounds_are_below_and_say_how_they_are_known(method, n, r, margin, seed):
     r = min(r, n - 1)

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, LowRankUpdate
-from npkl_models.proof import bounds, eigenbound, elimination, factorisation, lanczos, perron, positive
-from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
+from npkl_models.proof import bounds, eigenbound, factorisation, lanczos, perron, positive
+from npkl_models.proof.recurrence import Deflation, Recurrence
 
 
 def graph(n, seed=0, shift=0.0):
@@ -60,13 +60,6 @@ def test_collatz_is_the_least_quotient_but_for_rounding():
         assert found <= np.linalg.eigvalsh(C.toarray())[0]
 
 
-def test_inverse_iteration_has_the_lowest_vector():
-    C = graph(20, 3, 0.2).toarray()
-    x = perron._inverse_iteration(C)
-    np.testing.assert_allclose(C @ x, np.linalg.eigvalsh(C)[0] * x, atol=1e-10)
-    assert x.max() == 1.0
-
-
 def test_a_deflation_is_a_block_of_the_matrix():
     S, _, _ = symmetric(20, 0.0, 1.0)
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(20, 4)))[0]
@@ -92,13 +85,6 @@ def test_a_deflation_is_a_block_of_the_matrix():
     empty = Deflation(S, Q[:, :0], 1.0)
     assert (empty.size, empty.coupling, empty.whole(0.25)) == (0, 0.0, 0.25)
     np.testing.assert_array_equal(empty.remove(np.ones(20)), np.ones(20))
-
-
-def test_what_is_local_and_what_is_tight():
-    X = np.zeros((100, 3))
-    X[:10, 0], X[:11, 1], X[:, 2] = 1.0, 1.0, 0.1
-    np.testing.assert_array_equal(is_local(X), [True, False, False])
-    assert tight(1e-4, 4.0) == pytest.approx(0.1 * 0.02)
 
 
 @pytest.mark.parametrize("n", [7, 999, 1_000, 1_001, 60_123])
@@ -137,21 +123,6 @@ def test_the_rounding_of_a_sparse_product_is_bounded(n):
     assert bound >= UNIT * float(np.linalg.norm(abs(S).toarray(), 2))
 
 
-def test_a_filter_without_a_direction_left_is_no_error():
-    """A column in the middle of the spectrum is mapped to zero; the deflation does not get worse by that."""
-    from npkl_models.proof import lanczos
-
-    n = 300
-    values = np.r_[1e-9, np.linspace(1e-2, 1, n - 1)]
-    values[150] = 0.5 * (1 + lanczos.FILTERED)
-    S, Q = sp.diags_array(values, format="csr"), np.zeros((n, 2))
-    Q[0, 0], Q[5:30, 0], Q[150, 1] = 1.0, 1e-4, 1.0
-    Q[:, 0] /= np.linalg.norm(Q[:, 0])
-    query = eigenbound.Query("lanczos", 1e-9, 1e-6, np.random.default_rng(0))
-    found, _ = lanczos.by_lanczos(S, Q, query, n)
-    assert -1e-8 <= found.lower <= 1e-9
-
-
 def test_a_filter_takes_other_eigenvectors_out_of_a_null_space():
     from npkl_models.proof import lanczos
 
@@ -181,22 +152,6 @@ def test_the_coupling_of_a_long_deflation_is_bounded_from_its_products(monkeypat
     found = Deflation(S, Q, np.inf)
     assert exact.coupling * (1 - 1e-15) <= found.coupling <= exact.coupling * (1 + 1e-10)
     np.testing.assert_array_equal(found.across, exact.across)
-
-
-def test_a_released_basis_is_computed_again(monkeypatch):
-    from npkl_models.proof import recurrence
-
-    monkeypatch.setattr(recurrence, "REORTHOGONALISED", 0)
-    S, _, _ = symmetric(60, 0.0, 1.0)
-    run = Recurrence(Deflation(S, np.zeros((60, 0)), 1.0), np.ones(60), 20, 1.5)
-    for _ in range(20):
-        run.step()
-    coefficients = np.random.default_rng(0).normal(size=(20, 3))
-    kept = run.combine(coefficients)
-    monkeypatch.setattr(recurrence, "COLUMNS", 7)
-    np.testing.assert_allclose(run.combine(coefficients), kept, atol=1e-6)
-    run.release()
-    np.testing.assert_allclose(run.combine(coefficients), kept, atol=1e-6)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -232,17 +187,6 @@ def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, m
         assert run.lost[j] <= (8 + n + 60 + (100 if exact else 0)) * UNIT * 1.5
 
 
-def test_bounds_scale_with_the_matrix():
-    found = eigenbound.EigenBound(-1.0, -0.5, "proved", np.ones(2), 0.0, 0.25, np.array([3.0, 4.0])).times(
-        8.0
-    )
-    assert (found.lower, found.estimate, found.coupling) == (-8.0, -4.0, 2.0)
-    np.testing.assert_array_equal(found.raised, [24.0, 32.0])
-    asked = eigenbound.Query("cholesky", 0.5, price=np.array([8.0, 16.0])).times(4.0)
-    assert asked.accuracy == 2.0
-    np.testing.assert_array_equal(asked.price, [2.0, 4.0])
-
-
 @pytest.mark.parametrize("exponent", [-300, -150, 150, 300])
 @pytest.mark.parametrize("method", ["eigh", "cholesky", "lanczos", "auto"])
 def test_numbers_near_the_end_of_the_range_have_the_same_bounds(exponent, method):
@@ -276,24 +220,6 @@ def test_a_proof_is_below_and_no_further_than_rounding(low):
     assert factorisation._sparse_floor(sp.csc_array(S), -low - 1e-9) is None
 
 
-def test_the_floor_of_a_dense_factorisation_is_that_of_rump():
-    S = np.diag([1.0, 2.0, 3.0])
-    assert factorisation._dense_floor(S, 1.0) == pytest.approx(-5 * UNIT * 9.0, rel=1e-9, abs=0)
-
-
-def test_an_order_is_sparse_where_fill_is_small():
-    n = 500
-    banded = sp.diags_array([np.ones(n - 1), 2.5 * np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1])
-    mixed = np.random.default_rng(0).permutation(n)
-    S = sp.csr_array(sp.csr_array(banded)[mixed][:, mixed])
-    order = factorisation.sparse_order(S)
-    near = np.abs(np.subtract(*S[order][:, order].nonzero()))
-    assert sorted(order) == list(range(n))
-    assert near.max() <= 2
-    assert factorisation.sparse_order(sp.csr_array(np.ones((60, 60)))) is None
-    assert factorisation.sparse_order(np.eye(5)) is None
-
-
 def test_rows_with_many_entries_come_last():
     """Two rows that touch all others would make the envelope of any order that begins with them full."""
     n = 20_000
@@ -318,25 +244,6 @@ def test_the_component_of_a_random_start_is_as_rare_as_is_said():
         share = np.mean(component <= lanczos.smallest_component(n, 0.2))
         assert share <= 0.22
         assert n == 1 or share >= 0.1
-
-
-def test_ritz_pairs_are_those_of_the_tridiagonal_matrix():
-    rng = np.random.default_rng(0)
-    alpha, beta = list(rng.normal(size=30)), list(rng.uniform(0.5, 1, 29))
-    T = np.diag(alpha) + np.diag(beta, 1) + np.diag(beta, -1)
-    values, vectors = np.linalg.eigh(T)
-    low, found, spread = lanczos._extreme_ritz(alpha, beta, 4)
-    np.testing.assert_allclose(low, values[:4], atol=1e-12)
-    np.testing.assert_allclose(np.abs(found), np.abs(vectors[:, :4]), atol=1e-8)
-    assert spread == pytest.approx(values[-1] - values[0])
-    np.testing.assert_allclose(lanczos._ritz_values(alpha, [*beta, 7.0]), values, atol=1e-12)
-    assert lanczos._extreme_ritz([2.0], [], 3)[2] == 0.0
-    lam = values[0] - 0.3
-    wanted = np.linalg.norm(np.linalg.solve(T - lam * np.eye(30), np.eye(30)[0]))
-    assert lanczos._of_start(np.array(alpha), np.array(beta), lam) == pytest.approx(wanted)
-    assert lanczos._of_start(np.array(alpha), np.array(beta), values[0] + 0.1) == np.inf
-    assert lanczos._of_start(np.array([2.0]), np.zeros(0), 1.5) == 2.0
-    assert lanczos._of_start(np.array([2.0]), np.zeros(0), 2.5) == np.inf
 
 
 @pytest.mark.parametrize("lost", [0.0, 1e-6])
@@ -376,38 +283,3 @@ def test_the_positive_part_is_the_whole_of_it(count, monkeypatch):
         assert few.values.size == 11
         assert few.tail == pytest.approx(few.values[-1])
         assert few.tail >= w[-12] - 1e-9
-
-
-def test_a_core_carries_what_lacks_on_the_cheapest_points():
-    x, cost = np.array([0.1, 0.8, 0.5, 0.3]), np.array([1.0, 1.0, 1.0, 1.0])
-    D = elimination.core(x, cost, 0.7)
-    assert np.flatnonzero(D).tolist() == [1]
-    assert x @ (D * x) == pytest.approx(0.7)
-    dear = elimination.core(x, np.array([1.0, 100.0, 1.0, 1.0]), 0.7)
-    assert np.flatnonzero(dear).tolist() == [2, 3]
-    assert x @ (dear * x) == pytest.approx(0.7)
-
-
-def test_a_block_has_its_floor_and_its_eigenpairs():
-    S = graph(40, 2, 0.5)
-    points = np.arange(5, 17)
-    held = elimination.Elimination(S, points)
-    held.raise_to(np.zeros(40))
-    block = S.toarray()[np.ix_(points, points)]
-    low = np.linalg.eigvalsh(block)[0]
-    assert 0.9 * low <= held.floor <= low
-    values, vectors = held.lowest(1e-3)
-    assert values[0] == pytest.approx(low)
-    np.testing.assert_allclose(block @ vectors, vectors * values, atol=1e-9)
-    assert held.rounding(2.0) == pytest.approx(16 * UNIT * 4 / held.floor, abs=0)
-    raised = np.zeros(40)
-    raised[points] = 1.0
-    held.raise_to(raised)
-    assert 0.9 * (low + 1) <= held.floor <= low + 1
-    assert held.upper >= np.linalg.norm(S.toarray(), 2)
-
-
-def test_the_floor_of_the_identity_is_what_two_factorisations_leave():
-    for n in (1, 3, 8):
-        lost = (n + 2) * 0.05 * n + 2 * 1.95  # of the second one, and of the sum
-        assert (0.95 - factorisation.eigenvalue_floor(np.eye(n))) / UNIT == pytest.approx(lost, abs=2.1)

@@ -47,25 +47,8 @@ def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
     assert AUTO.stages(costs, {}) == wanted
 
 
-def test_as_many_may_follow_as_there_are():
-    costs = {"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(3.0, 1.0)}
-    names = [name for name, _ in nm.Portfolio(followers=np.inf).stages(costs, {})]
-    assert names == ["a", "b", "c"]
-
-
-def test_none_follows_where_none_is_to():
-    costs = {"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True), "c": Cost(3.0, 1.0)}
-    assert [name for name, _ in nm.Portfolio(followers=0).stages(costs, {})] == ["a", "b"]
-    del costs["b"]
-    assert nm.Portfolio(followers=0).stages(costs, {}) == [("a", np.inf)]
-
-
 def test_under_a_short_limit_one_begins_that_has_a_point_at_any_time():
-    costs = {
-        "a": Cost(300.0, 1.0, anytime=True),
-        "b": Cost(20.0, 1.0, sure=True),
-        "c": Cost(30.0, 1.0),
-    }
+    costs = {"a": Cost(300.0, 1.0, anytime=True), "b": Cost(20.0, 1.0, sure=True), "c": Cost(30.0, 1.0)}
     assert first_of(costs, {}) == first_of(costs, {"time_limit": 20}) == "b"
     assert first_of(costs, {"time_limit": 7}) == "b"  # which may be done by then
     assert first_of(costs, {"time_limit": 5}) == "a"
@@ -135,11 +118,6 @@ def test_where_no_gap_is_known_the_point_that_meets_the_equalities_best_is_kept(
     assert [attempt.gap for attempt in solution.attempts] == [np.inf, np.inf]
     off = [problem.solve(name, **options).certificate.violation for name, _ in plan]
     assert solution.certificate.violation == min(off) < max(off)
-
-
-def test_attempts_are_saved(tmp_path):
-    solution = hard().solve()
-    assert nm.Solution.load(solution.save(tmp_path / "s")).attempts == solution.attempts
 
 
 def test_a_factor_is_handed_on_as_a_start():

@@ -103,10 +103,7 @@ def test_every_refusal_has_its_reason(small):
         for name, reason in small(kind).compatible_backends().items():
             assert reason is None or reason.startswith(
                 ("needs ", "takes ", "supports ", "has ", "works ", "tr K")
-            ), (
-                name,
-                reason,
-            )
+            ), (name, reason)
 
 
 def test_what_is_not_listed_is_refused(small):

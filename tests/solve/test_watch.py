@@ -51,17 +51,6 @@ def test_a_certificate_that_is_only_predicted_is_kept_time_for_up_to_half_of_the
     assert clock.left == -1.0
 
 
-def test_a_limit_that_is_too_short_for_a_certificate_still_gets_one(monkeypatch):
-    """Half of the limit is kept, and that half is not late: the certificate ends with the bound it has."""
-    now = [0.0]
-    monkeypatch.setattr(watch.time, "perf_counter", lambda: now[0])
-    clock = watch.Watch(Options(time_limit=4.0))
-    clock.expect(100.0, cut=True)
-    now[0] = 2.1
-    assert clock.heed(None) is nm.Status.TIME_LIMIT
-    assert not clock.late
-
-
 @pytest.mark.parametrize("n", [300, 9_000, 12_000, 100_000])
 def test_time_is_kept_for_the_last_certificate_at_every_size(n):
     """Above the order of dense factorisations nothing was kept, and a run ended long after its limit."""
@@ -70,37 +59,6 @@ def test_time_is_kept_for_the_last_certificate_at_every_size(n):
     question = nm.pcp(nm.laplacian(sp.csr_array(path), shift=0.1), pairs)
     assert last_seconds(question) > 0
     assert n < 12_000 or last_seconds(question) >= certificate_seconds(question)
-
-
-def test_without_a_limit_everything_is_affordable():
-    clock = watch.Watch(Options())
-    clock.expect(1e9)
-    assert clock.affords(1e9)
-    assert clock.heed(None) is None
-
-
-def test_a_late_run_without_a_bound_falls_back_to_the_last_point_that_had_one(small):
-    from dataclasses import replace
-
-    from npkl_models.solve import looks
-
-    problem = small("npkl:hinge")
-    plan = problem.compile("bcd", time_limit=100.0).plan
-    clock = watch.Watch(plan.options)
-    run = looks.Run(plan.problem, plan.engine(), clock)
-    run.engine.iterate()
-    run.last = run._certificate(quick=False)
-    assert np.isfinite(run.last.bound)
-    run._certificate = lambda **how: replace(
-        run.last, relative_gap=np.inf, bound=float("-inf"), rigour="none"
-    )
-    clock._begun -= 1e3  # the limit has passed
-    claim = run.claim(nm.Status.TIME_LIMIT)
-    assert claim.certificate is run.last
-    assert clock.issued(plan.problem, claim.certificate) is not None
-    clock._begun += 1e3
-    clock._proof = 0.0
-    assert run.claim(nm.Status.TIME_LIMIT).certificate is not run.last
 
 
 def test_a_line_of_progress_has_only_what_is_known(small, caplog, monkeypatch):
