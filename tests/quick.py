@@ -1,6 +1,7 @@
-"""Which tests the quick suite runs: five minutes on two cores for what a change breaks most often.
+"""Which tests the quick suite runs: four minutes on two cores for what a change breaks most often.
 
-``python -m pytest -m slow`` runs all others, and a workflow does so every week.
+Of a test with many cases it runs some, spread evenly; ``python -m pytest -m slow`` runs all others, and a workflow
+does so every week.
 """
 
 from __future__ import annotations
@@ -9,46 +10,43 @@ from collections import Counter
 
 import pytest
 
-THINNED = {
-    "applications/test_estimators.py": 5,
-    "applications/test_exact_unfolding.py": 3,
-    "applications/test_unfolding.py": 4,
-    "certify/test_certificate.py": 4,
-    "certify/test_claims.py": 5,
-    "certify/test_slater.py": 3,
-    "conic/test_conic.py": 2,
-    "conic/test_reduced.py": 3,
-    "explore/test_browser_lecture.py": 4,
-    "explore/test_failures.py": 3,
-    "examples/test_notebooks.py": 3,
-    "explore/test_refusals.py": 4,
-    "formulations/test_conformal_eigenmaps.py": 3,
-    "formulations/test_locally_rigid.py": 3,
-    "formulations/test_psde.py": 3,
-    "house/test_imports.py": 2,
-    "interior/test_interior.py": 3,
-    "lowrank/test_factor.py": 3,
-    "lowrank/test_rows.py": 4,
-    "lowrank/test_rows_of_distances.py": 4,
-    "presolve/test_cliques.py": 3,
-    "model/test_losses.py": 2,
-    "papers/test_papers.py": 3,
-    "presolve/test_presolve_steps.py": 3,
-    "presolve/test_units.py": 3,
-    "printed/test_bcdkl.py": 3,
-    "printed/test_simple_npkl.py": 3,
-    "show/test_html.py": 4,
-    "spectral/test_dual.py": 4,
-}
-"""Of the cases of one test in these files the quick suite runs the first and every so many-th after it; ``-m slow`` runs
-the others."""
+CASES = 3
+"""Of a test with more cases the quick suite runs so many, or the root of their number if that is more."""
+
+WHOLE = ("house/", "prose/", "adversary/test_inputs.py", "crosscheck/test_verdicts.py",
+         "certify/test_alarm.py", "examples/", "solve/test_backends.py")  # fmt: skip
+"""Here every case is a promise of its own, and takes next to no time."""
 
 LATER = (
+    "adversary/test_adversary.py::test_comparisons_and_sensors_are_drawn_for_the_solvers_that_take_them",
     "adversary/test_adversary.py::test_no_solver_claims_what_is_not_so",
+    "applications/test_annotators.py::test_clusters_are_better_if_the_annotators_are_known",
+    "applications/test_audit.py::test_seven_in_ten_of_the_wrong_pairs_are_in_the_top_tenth",
+    "applications/test_estimators.py::test_pairs_are_cross_validated",
     "applications/test_exact_unfolding.py::test_the_printed_problem_is_optimal_where_no_kernel_could_be_shown",
+    "applications/test_left_out.py::test_one_step_is_near_the_optimum_without_the_pair",
+    "applications/test_left_out.py::test_the_step_is_exact_to_second_order_in_a_small_weight",
+    "applications/test_localisation.py::test_what_is_unique_does_not_hang_on_the_random_start",
+    "applications/test_localisation.py::test_what_is_unique_without_anchors",
+    "applications/test_misled.py::test_pairs_that_mislead_everybody_do_not_decide_the_clusters",
+    "applications/test_pair_noise.py::test_probabilities_are_calibrated",
+    "applications/test_pair_noise.py::test_the_rate_of_wrong_pairs_is_found",
+    "applications/test_structure.py::test_rounds_end_at_the_optimum_over_all_triplets",
+    "certify/test_beyond_dense.py::test_a_network_is_certified_without_dense_matrices",
+    "certify/test_claims.py::test_a_conic_solver_keeps_its_time_and_its_caller_informed",
+    "certify/test_claims.py::test_an_almost_invariant_subspace_is_no_proof",
+    "certify/test_claims.py::test_bounded_by_a_hair_is_not_unbounded",
+    "certify/test_claims.py::test_every_backend_says_infeasible_and_none_breaks",
+    "certify/test_claims.py::test_identical_cliques_are_solved",
     "certify/test_claims.py::test_rounding_when_the_slack_is_formed_is_paid_for",
+    "certify/test_claims.py::test_two_values_for_one_entry_are_a_contradiction",
+    "certify/test_fresh.py::test_bounds_hold_at_a_fixed_seed",
+    "certify/test_large_graphs.py::test_a_certificate_that_raises_holds",
     "cli/test_cli.py::test_default_command_adds_a_subset_for_the_interior_point",
+    "cli/test_cli.py::test_report_is_one_page",
     "conic/test_slack_cliques.py::test_small_cliques_are_taken_by_clarabel_and_agree_with_the_primal",
+    "cover/test_guarantee.py::test_fewer_kernels_than_one_over_tol",
+    "cover/test_guarantee.py::test_processes_share_the_interval",
     "examples/test_notebooks.py::test_notebook_runs",
     "explore/test_browser.py::test_errors_stand_as_the_library_words_them",
     "explore/test_browser_lecture.py::test_steps_by_buttons_and_arrows",
@@ -57,14 +55,40 @@ LATER = (
     "explore/test_browser_tabs.py::test_two_tabs_leave_each_others_screens_alone",
     "explore/test_failures.py::test_the_hinge_stalls",
     "explore/test_failures.py::test_without_a_shift_the_solver_crawls",
+    "formulations/test_conformal_eigenmaps.py::test_flat_points_cost_nothing_over_all_centred_vectors",
+    "house/test_alone.py::test_each_in_a_process_of_its_own",
+    "house/test_alone.py::test_each_is_whole_in_a_process_that_has_done_nothing_else",
+    "house/test_derived.py::test_command_and_names_have_what_was_added",
+    "house/test_derived.py::test_types_and_documents_have_what_was_added",
+    "house/test_imports.py::test_a_function_of_a_script_can_be_sent_to_other_processes",
     "house/test_imports.py::test_a_solver_loads_what_it_is_about",
+    "house/test_imports.py::test_a_value_is_read_where_nothing_else_was_imported",
     "house/test_imports.py::test_all_is_loaded_at_once_where_that_is_asked",
+    "house/test_imports.py::test_functions_keep_their_names_beside_rooms_of_the_same_name",
+    "house/test_loops.py::test_a_stranger_s_first_problem_compiles_nothing",
+    "house/test_repeatable.py::test_the_same_for_any_number_of_workers",
+    "lowrank/test_correction.py::test_corrections_with_local_vectors_descend_and_stop_at_an_optimum",
+    "lowrank/test_couplings.py::test_columns_that_few_rows_need_are_kept",
     "lowrank/test_factor.py::test_the_default_leaves_over_relaxation_where_it_swings",
+    "lowrank/test_restored.py::test_stiff_distances_are_certified",
+    "lowrank/test_rows_of_comparisons.py::test_the_optimum_is_certified_and_agrees_with_interior",
     "lowrank/test_rows_of_distances.py::test_what_is_too_stiff_for_sweeps_is_not_called_optimal",
+    "lowrank/test_saddles_of_kinks.py::test_a_matrix_is_refused_exactly_where_it_is_not_definite_over_centred_directions",
+    "lowrank/test_saddles_of_kinks.py::test_absolute_losses_without_anchors_are_certified",
+    "machines/test_machines.py::test_the_arithmetic_of_another_processor",
     "model/test_basis.py::test_a_sparse_basis_stays_sparse_and_means_the_same",
-    "mutation/test_mutants.py::test_a_slot_can_be_warmed",
+    "model/test_colouring.py::test_a_search_that_is_too_long_says_nothing",
+    "model/test_neighbors.py::test_single_precision_does_not_blur_what_is_far_from_the_median",
+    "model/test_pairs.py::test_pairs_from_labels_are_uniform",
+    "presolve/test_presolve_steps.py::test_of_many_parts_the_small_ones_are_one",
     "printed/test_bcdkl.py::test_the_printed_hinge_descends_and_is_not_called_optimal",
     "printed/test_bcdkl.py::test_the_printed_row_program_stalls_and_says_so",
+    "proof/test_bounds.py::test_a_sparse_factorisation_proves_where_fill_is_small",
+    "show/test_html.py::test_the_handout_has_all_on_one_page",
+    "show/test_report.py::test_a_figure_that_cannot_be_drawn_says_why",
+    "solve/test_judge.py::test_an_infeasible_problem_is_reported_as_such",
+    "solve/test_portfolio.py::test_parts_are_the_same_by_processes",
+    "solve/test_portfolio.py::test_where_no_gap_is_known_the_point_that_meets_the_equalities_best_is_kept",
     "test_task_cache.py::test_a_cluster_that_loses_a_worker_ends_the_sweep",
 )
 """Tests of several seconds that wait for the long run."""
@@ -73,10 +97,14 @@ LATER = (
 @pytest.hookimpl(tryfirst=True)  # before the marks choose
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests and the cases that wait for the long run."""
-    seen: Counter[str] = Counter()
-    for item in items:
-        test = item.nodeid.partition("[")[0].removeprefix("tests/")
-        every = THINNED.get(test.partition("::")[0], 1)
-        if seen[test] % every or test in LATER:
+    names = [item.nodeid.partition("[")[0].removeprefix("tests/") for item in items]
+    able = [name for item, name in zip(items, names, strict=True) if not item.get_closest_marker("slow")]
+    cases, seen = Counter(able), Counter[str]()
+    for item, name in zip(items, names, strict=True):
+        if item.get_closest_marker("slow"):
+            continue
+        count, k = cases[name], seen[name]
+        seen[name] += 1
+        kept = count if name.startswith(WHOLE) else min(count, max(CASES, round(count**0.5)))
+        if k * kept // count == (k - 1) * kept // count or name in LATER:
             item.add_marker(pytest.mark.slow)
-        seen[test] += 1

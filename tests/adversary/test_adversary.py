@@ -20,11 +20,12 @@ def show(tally: Tally) -> str:
 
 @pytest.mark.parametrize("number", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 4))])
 def test_no_certificate_is_false(number, record_property):
-    tally = attack(1_000 + number, 30, 1, solving=False)
+    problems = 30 if number else 8
+    tally = attack(1_000 + number, problems, 1, solving=False)
     record_property("tried", dict(tally.counts))
     print(tally)
-    assert tally.counts["certificates"] >= 200
-    assert tally.counts["bounds checked in exact arithmetic"] >= 20
+    assert tally.counts["certificates"] >= 7 * problems
+    assert tally.counts["bounds checked in exact arithmetic"] >= 2 * problems
     assert tally.false + tally.foreign == [], show(tally)
 
 

@@ -69,20 +69,3 @@ def test_more_clusters_than_groups_and_other_wrong_sizes():
         constrained_kmeans(X, 5, nm.Pairs(4, None, [(0, 3)]))
     with pytest.raises(nm.ProblemError, match="pairs must be over"):
         constrained_kmeans(X, 2, nm.Pairs(5, None, [(0, 3)]))
-
-
-def test_the_compiled_assignment_is_the_one_in_python():
-    from npkl_models.applications.assign import assign
-
-    rng = np.random.default_rng(0)
-    import scipy.sparse as sp
-
-    for _ in range(20):
-        apart = sp.csr_array(sp.random(30, 30, 0.1, random_state=int(rng.integers(1000))))
-        apart = sp.csr_array(apart + apart.T)
-        order, nearest = rng.permutation(30), np.argsort(rng.normal(size=(30, 3)), axis=1)
-        plain = getattr(assign, "py_func", assign)
-        one = assign(order, nearest, apart.indptr, apart.indices)
-        other = plain(order, nearest, apart.indptr, apart.indices)
-        np.testing.assert_array_equal(one[0], other[0])
-        assert one[1] == other[1]

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from npkl_models.applications import located
 from npkl_models.applications.located import Measured, refined, uncertainty
-from npkl_models.applications.variances import rigid_motions
 from npkl_models.formulations.known_distances import radio_network
 from npkl_models.linalg import cholesky
 
@@ -101,36 +99,15 @@ def test_without_anchors_a_loose_sensor_makes_all_positions_unknown():
     assert np.isnan(uncertainty(X, few, np.arange(40))).all()
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_rigid_motions_change_no_distance(d):
-    known, X = network(2, anchors=0, d=d)
-    basis = rigid_motions(X).reshape(40 * d, -1)
-    assert basis.shape[1] == d * (d + 1) // 2
-    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
-    assert np.abs(jacobian(X, known, 40) @ basis).max() < 1e-10 * np.abs(jacobian(X, known, 40)).max()
-
-
 def test_a_network_of_some_size_has_an_uncertainty_without_anchors():
-    (i, j, d), X = radio_network(1_500, 0, 0.1, noise=0.02, random_state=0)
+    (i, j, d), X = radio_network(500, 0, 0.17, noise=0.02, random_state=0)
     known = Measured.of(i, j, d, "relative")
-    found = uncertainty(X, known, np.arange(1_500))
-    some = np.array([0, 700, 1_499])
-    values, vectors = np.linalg.eigh(jacobian(X, known, 1_500).T @ jacobian(X, known, 1_500))
+    found = uncertainty(X, known, np.arange(500))
+    some = np.array([0, 233, 499])
+    values, vectors = np.linalg.eigh(jacobian(X, known, 500).T @ jacobian(X, known, 500))
     squares = ((vectors[:, 3:] ** 2) / values[3:]).sum(axis=1).reshape(-1, 2).sum(axis=1)
     r = known.residuals(X)[0]
-    np.testing.assert_allclose(found[some] ** 2, squares[some] * (r @ r) / (r.size - 2_997), rtol=1e-6)
-
-
-def test_a_variance_that_rounding_makes_negative_is_unknown(monkeypatch):
-    """It means a matrix that is singular to rounding; no warning of numpy reaches the user."""
-    X = np.random.default_rng(0).normal(size=(6, 2))
-    i, j = np.triu_indices(6, 1)
-    known = Measured(i, j, 1.01 * np.linalg.norm(X[i] - X[j], axis=1), np.ones(i.size))
-    monkeypatch.setattr(located, "inverse_variances", lambda factors, *_: (-np.ones(factors.size), 0))
-    with np.errstate(invalid="raise"):
-        found = uncertainty(X, known, np.arange(3, 6))
-    assert np.isnan(found[3:]).all()
-    assert not found[:3].any()
+    np.testing.assert_allclose(found[some] ** 2, squares[some] * (r @ r) / (r.size - 997), rtol=1e-6)
 
 
 @pytest.mark.usefixtures("library")

@@ -50,12 +50,6 @@ def test_colours_tell_the_training_points_better_than_those_held_out():
     assert 0.7 < held_out < knn_accuracy(model.embedding_, data.y, 3)
 
 
-def test_a_kernel_of_real_labels():
-    X, angle = arc(30)
-    model = ColoredMVU(1, n_neighbors=3, C=10.0, label_kernel=lambda y: np.outer(y, y)).fit(X, angle)
-    assert abs(np.corrcoef(model.embedding_[:, 0], angle)[0, 1]) > 0.99
-
-
 def test_parts_are_joined_and_said():
     X = np.concatenate([arc(20)[0], arc(20)[0] + 40])
     model = MVU(n_neighbors=3).fit(X)

@@ -62,14 +62,6 @@ def test_it_holds_more_in_the_wanted_dimensions_than_unfolding():
     assert np.corrcoef(run.coordinates[order, 0], np.arange(30))[0, 1] > 0.98
 
 
-def test_the_first_directions_are_the_principal_components():
-    X = noisy_arc()
-    C = nm.mve(X, 2, bound=1.0).cost.toarray()
-    U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0]
-    np.testing.assert_allclose(C, np.eye(30) - 2 * U @ U.T, atol=1e-12)
-    assert scree(X).size == 2
-
-
 def test_what_cannot_be_is_refused():
     X = noisy_arc()
     with pytest.raises(nm.ProblemError, match="size (.*) must"):

@@ -1,8 +1,6 @@
 """A document on standard output is alone there: ``npkl crosscheck --json - | python -m json.tool``."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from commands import status
@@ -50,12 +48,3 @@ def test_what_is_no_document_is_not_written_to_standard_output(
     assert words in " ".join(told.err.split())
     assert not told.out
     assert not [*tmp_path.iterdir()]
-
-
-def test_a_pipe_reads_the_document():
-    run = [sys.executable, "-m", "npkl_models", "crosscheck", *ASKED["crosscheck"]]
-    made = subprocess.run(run, capture_output=True, check=True)
-    tool = subprocess.run(
-        [sys.executable, "-m", "json.tool"], input=made.stdout, capture_output=True, check=True
-    )
-    assert json.loads(tool.stdout)["rows"]

@@ -17,13 +17,16 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAGES = [page for page in PAGES if not {"_build", "_cells", "generated", "auto_examples"} & set(page.parts)]
 
 
+LONG = {ROOT / "docs" / "how_to" / "wrong_pairs.md"}  # a page of twenty seconds
+
+
 def with_blocks():
     return [page for page in PAGES if any(cell.kind in ("python", "sh") for cell in cells(page.read_text()))]
 
 
 def first_pages():
     """All pages with blocks; those that only the build of the site runs at once are marked."""
-    at_once = {page for page in PAGES if page.name == "README.md" or page.parent.name == "how_to"}
+    at_once = {page for page in PAGES if page.name == "README.md" or page.parent.name == "how_to"} - LONG
     return [pytest.param(page, marks=[pytest.mark.slow] * (page not in at_once)) for page in with_blocks()]
 
 

@@ -3,21 +3,13 @@
 import numpy as np
 
 import npkl_models as nm
-from npkl_models.explore.answers import between_numbers, grid
+from npkl_models.explore.answers import between_numbers
 
 
 def problem_of(loss):
     data = nm.datasets.load("iris").subset(30, random_state=0)
     pairs = nm.Pairs.from_labels(data.y, 12, 12, random_state=0)
     return nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss=loss)
-
-
-def test_the_grid_has_the_paths_weights_in_it():
-    weights = np.array([0.1, 1.0, 5.0])
-    fine = grid(weights, 3)
-    assert fine.size == 9
-    np.testing.assert_array_equal(fine[::4], weights)
-    assert np.all(np.diff(fine) > 0)
 
 
 def test_the_page_gets_gammas_not_weights():

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from explore.pages import NARROW_FIRST, answered, fits
@@ -101,21 +100,3 @@ def test_escape_stops_a_run(opened):
     page.keyboard.press("Escape")
     page.locator("#status", has_text=re.compile("STOPPED|was stopped")).wait_for()
     page.locator("#run:enabled").wait_for()
-
-
-@pytest.mark.slow
-def test_a_file_of_ones_own(opened, tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [f"{x + 5 * c:.3f},{y:.3f},{'ab'[c]}" for c in (0, 1) for x, y in rng.normal(size=(20, 2))]
-    file = tmp_path / "mine.csv"
-    file.write_text("x,y,label\n" + "\n".join(rows) + "\n")
-    page = opened(360)
-    page.select_option("#data", "(a file of my own)")
-    page.set_input_files("#data_upload", file)
-    page.locator("#data_about", has_text="40 points, 2 features, 2 classes").wait_for()
-    page.locator("#title", has_text="mine, 40 points (uploaded)").wait_for()
-    assert page.input_value("#n") == ""
-    page.click("#run")
-    answered(page)
-    page.click("#tab_program")
-    assert "tables.read_points('mine.csv')" in page.inner_text("#code")

@@ -138,18 +138,6 @@ def test_a_strange_link_does_no_harm(opened):
     opened.complaints.clear()
 
 
-def test_full_screen_has_larger_type(opened):
-    page = opened(1440)
-    before = page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
-    page.click("#large")
-    page.locator("html.projector").wait_for()
-    assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") > 1.2 * before
-    assert page.get_attribute("#large", "aria-pressed") == "true"
-    fits(page)
-    page.click("#large")
-    page.locator("html:not(.projector)").wait_for()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_handout_has_answer_and_code_and_no_controls(opened, scheme):

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 import house_map
@@ -51,6 +52,12 @@ ABOUT = {"sklearn": ESTIMATORS, "rich": TABLES, "threadpoolctl": ("linalg/thread
 imported inside the functions that use it."""
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Each module is parsed once."""
+    return ast.parse(path.read_text())
+
+
 def own(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
@@ -73,9 +80,14 @@ def types_only(tree):
     return {name.split(".")[0] for name in named}
 
 
+@cache
 def imports(path: Path):
     """(module, whether at top level) of every import that runs, however late."""
-    tree = ast.parse(path.read_text())
+    return tuple(_imports(path))
+
+
+def _imports(path: Path):
+    tree = tree_of(path)
     skipped, top = {id(node) for node in checked_only(tree)}, {id(node) for node in tree.body}
     for node in ast.walk(tree):
         if id(node) in skipped:
@@ -132,7 +144,7 @@ def test_no_circle_of_modules_late_imports_included():
 
 
 def test_imports_for_types_only_are_of_heavy_packages():
-    found = {own(p): types_only(ast.parse(p.read_text())) for p in MODULES}
+    found = {own(p): types_only(tree_of(p)) for p in MODULES}
     assert not set().union(*found.values()) - set(HEAVY)
 
 
@@ -176,7 +188,7 @@ def test_no_room_but_the_model_asks_for_a_concrete_loss_or_regulariser():
     for path in MODULES:
         if room(path) == "model":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
             compared = isinstance(node, ast.Compare) and "type(" in ast.unparse(node.left)
             if asked or compared:
@@ -189,7 +201,7 @@ def test_solvers_know_no_concrete_loss_or_regulariser():
     names = {cls.__name__ for base in (nm.Loss, nm.Regularizer) for cls in concrete(base)}
     for path in MODULES:
         if room(path) in ("conic", "interior", "lowrank", "spectral", "printed", "solve", "crosscheck"):
-            used = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
+            used = {n.id for n in ast.walk(tree_of(path)) if isinstance(n, ast.Name)}
             assert not used & names, path.name
 
 
@@ -197,14 +209,14 @@ def test_a_status_is_named_by_the_judge_alone():
     """Solvers make claims; nobody but the judge (and `load`) builds a Solution."""
     makers = set()
     for path in MODULES:
-        calls = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
+        calls = (n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call))
         makers |= {own(path) for call in calls if getattr(call.func, "id", "") == "Solution"}
     assert makers == {"solve/judge.py", "answer/solution.py"}
 
 
 def test_no_print_outside_the_command_line():
     for path in MODULES:
-        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        calls = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call)]
         named = [c.func.id for c in calls if isinstance(c.func, ast.Name)]
         assert "print" not in named, path.name
 
@@ -256,7 +268,7 @@ def parameters(function):
 def test_files_and_functions_stay_small(path):
     text = path.read_text()
     assert len(text.splitlines()) <= LONGEST_FILE
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             words = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0
             assert node.end_lineno - node.lineno - words < LONGEST_FUNCTION, node.name
@@ -330,11 +342,9 @@ def _empties(tree):
 
 def test_no_module_keeps_what_grows():
     assert list(_empties(ast.parse("a = {}\nb: dict = WeakKeyDictionary()\nc = {1: 2}"))) == ["a", "b"]
-    found = {own(path): set(_empties(ast.parse(path.read_text()))) for path in MODULES}
+    found = {own(path): set(_empties(tree_of(path))) for path in MODULES}
     assert {name: names for name, names in found.items() if names} == KEPT
-    changed = {
-        own(p) for p in MODULES if any(isinstance(n, ast.Global) for n in ast.walk(ast.parse(p.read_text())))
-    }
+    changed = {own(p) for p in MODULES if any(isinstance(n, ast.Global) for n in ast.walk(tree_of(p)))}
     assert changed <= {"interrupts.py", "linalg/threads.py"}
 
 

@@ -4,14 +4,14 @@ import ast
 from pathlib import Path
 
 import pytest
-from quick import LATER, THINNED
+from quick import LATER, WHOLE
 
 TESTS = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", THINNED)
-def test_files_that_are_thinned_exist(name):
-    assert (TESTS / name).is_file()
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_is_run_as_a_whole_exists(name):
+    assert (TESTS / name).exists()
 
 
 @pytest.mark.parametrize("name", LATER)

@@ -6,7 +6,7 @@ from problems import side_information
 
 import npkl_models as nm
 from npkl_models.data.synthetic import swiss_roll
-from npkl_models.interior import interior, schur
+from npkl_models.interior import schur
 from npkl_models.interior.values import values_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
@@ -138,12 +138,6 @@ def test_limits_and_stops(small):
     assert late.V is not None
 
 
-def test_what_does_not_fit_is_refused_with_its_bytes(small, monkeypatch):
-    monkeypatch.setattr(interior, "available_bytes", lambda: 1e4)
-    with pytest.raises(nm.UnsupportedError, match="interior must fit into memory, got order 24"):
-        small("pcp").solve("interior")
-
-
 def test_without_a_shift_it_ends_with_what_can_be_proved():
     """Components that no pair holds from below: no strictly feasible dual point, and no exception."""
     solution = nm.npkl(*draw("iris", 1, 0.0), loss="hinge").solve("interior")
@@ -160,15 +154,6 @@ def test_a_cost_that_is_small_against_the_weights(scale, R):
     own, other = problem.solve("interior"), problem.solve("burer_monteiro")
     assert own.status is nm.Status.OPTIMAL
     assert own.objective == pytest.approx(other.objective, rel=1e-5)
-
-
-def test_the_distance_of_a_point_to_itself():
-    L, pairs = side_information("iris", 20)
-    terms = nm.npkl(L, pairs, loss="square").terms
-    nothing = nm.Equality(nm.SquaredDistances(20, ([1, 2], [1, 2])), [0.0, 0.0])
-    assert nm.Problem(L, terms, nothing).solve("interior").objective == pytest.approx(
-        nm.Problem(L, terms).solve("interior").objective, rel=1e-5
-    )
 
 
 def test_an_iteration_that_would_outlast_the_limit_is_not_begun(small, monkeypatch):

@@ -5,10 +5,8 @@ from threading import Barrier, Event, Thread
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from problems import weak_groups
 
-from npkl_models import linalg
 from npkl_models.linalg import threads
 
 
@@ -27,21 +25,6 @@ def test_products_by_blocks_of_rows_are_the_same(columns, monkeypatch):
     assert threads.threaded(dense) is dense
     monkeypatch.setattr(threads, "available", lambda: 1)
     assert threads.threaded(S) is S
-
-
-def test_aligned_copies_begin_on_a_line():
-    A = np.random.default_rng(0).normal(size=(37, 5))
-    B = linalg.aligned(A)
-    np.testing.assert_array_equal(A, B)
-    assert B.ctypes.data % linalg.LINE == 0
-    assert B.flags.c_contiguous
-    assert not np.shares_memory(A, B)
-
-
-def test_the_longest_row_is_known_on_several_threads():
-    """As many as there are points were taken for it, and every probable bound paid for that."""
-    S = sp.random_array((500, 500), density=0.01, rng=0, format="csr")
-    assert linalg.longest_row(threads.RowBlocks(S, 2)) == linalg.longest_row(S) == np.diff(S.indptr).max()
 
 
 def blas_threads():

@@ -7,7 +7,6 @@ import npkl_models as nm
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank.factor import objective as of_objective
 from npkl_models.lowrank.factor.incomplete import IncompleteHessian
-from npkl_models.lowrank.factor.lines import curved, second_order, straight
 from npkl_models.lowrank.factor.objective import FactorObjective
 from npkl_models.lowrank.factor.rank import drop_faint_columns, principal_axes
 
@@ -83,16 +82,6 @@ def test_with_cycles_the_factorisation_is_symmetric_positive_definite_and_near(l
         assert spread(M) < 0.5 * spread(B)
 
 
-def test_what_names_a_row_twice_or_alone_is_part_of_the_blocks():
-    """Without couplings the factorisation is that of the blocks."""
-    every = np.arange(N)
-    heavy = nm.LossTerm(nm.Entries(N, (every, every)), nm.LOSSES["square"], np.ones(N), 100 * np.ones(N))
-    f, point = at(nm.Problem(forest().cost, (heavy,)))
-    G = np.random.default_rng(2).normal(size=(N, R))
-    blocks = f._blocks.at(point.V, f.S(point.slope).diagonal(), point.bend)
-    np.testing.assert_allclose(inverse_of(f, point)(G), blocks(G), rtol=1e-9)
-
-
 @pytest.mark.skipif(not available(), reason="numba is not installed: there is only one way")
 @pytest.mark.parametrize("loss", [None, "hinge"])
 def test_compiled_products_are_those_in_numpy(loss, monkeypatch):
@@ -103,30 +92,6 @@ def test_compiled_products_are_those_in_numpy(loss, monkeypatch):
         monkeypatch.setattr(of_objective.ADD_BENDS, "worth", lambda *given, yes=compiled: yes)
         found.append(f.hessian(point)(D))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("loss", [None, "squared_hinge", "hinge"])
-def test_a_curve_is_the_objective_along_it(loss):
-    f, point = at(loops(loss))
-    rng = np.random.default_rng(4)
-    D, A = rng.normal(size=(2, N, R))
-    path = curved(f, straight(f, point, D), A, f.hessian(point)(A))
-    for t in (-0.5, 0.1, 1.3):
-        there = f.at(path.factor(t))
-        assert path.at(t).value == pytest.approx(there.value - point.value, rel=1e-9, abs=1e-9)
-        speed = D + 2 * t * A
-        assert path.at(t).slope == pytest.approx(np.sum(there.gradient * speed), rel=1e-9, abs=1e-9)
-        bent = np.sum(speed * f.hessian(there)(speed)) + 2 * np.sum(there.gradient * A)
-        assert path.at(t).bend == pytest.approx(bent, rel=1e-9, abs=1e-9)
-
-
-def test_the_second_order_of_the_gradient():
-    f, point = at(loops())
-    D = np.random.default_rng(4).normal(size=(N, R))
-    h = 1e-3
-    there, back = (f.at(point.W + s * h * D).gradient for s in (1, -1))
-    numeric = (there - 2 * point.gradient + back) / (2 * h * h)
-    np.testing.assert_allclose(second_order(f, straight(f, point, D)), numeric, rtol=1e-5, atol=1e-3)
 
 
 def test_columns_that_few_rows_need_are_kept():

@@ -34,34 +34,6 @@ def test_steep_square_losses_begin_softened_and_others_do_not() -> None:
     assert hinge.beta == of_first_model.BETA_FIRST * 100.0
 
 
-def test_the_model_is_exact_once_beta_is_large() -> None:
-    P = stated(100.0)
-    pairs = structure(P)
-    model, exact = began(P), EdgeModel(pairs)
-    z = np.linspace(-1.0, 2.0, pairs.size)
-    assert np.all(model.evaluate(z)[0] <= exact.evaluate(z)[0])  # without multipliers envelopes are below
-    assert np.all(model.steepest() < exact.steepest())
-    model.beta = model.hard
-    assert model.smooth
-    for found, right in zip(model.evaluate(z), exact.evaluate(z), strict=True):
-        assert np.array_equal(found, right)
-
-
-def test_an_envelope_is_the_least_value_over_the_split() -> None:
-    P = stated(100.0)
-    pairs = structure(P)
-    model = began(P)
-    rng = np.random.default_rng(0)
-    model.y = rng.normal(size=pairs.size)
-    z = rng.normal(size=pairs.size)
-    u = np.linspace(-10, 10, 200_001)[:, None]
-    for e in range(0, pairs.size, 17):
-        every = pairs.weight[e] * (u - pairs.target[e]) ** 2
-        every = every + model.y[e] * (z[e] - u) + 0.5 * model.beta * (z[e] - u) ** 2
-        value = model.evaluate(z[e : e + 1], np.array([e]))[0]
-        assert value == pytest.approx(every.min(), rel=1e-6, abs=1e-6)
-
-
 @pytest.mark.parametrize("gamma", [30.0, 100.0, 1000.0])
 @pytest.mark.parametrize("draw", [0, 1])
 def test_a_softened_run_is_certified_and_agrees_with_interior(gamma: float, draw: int) -> None:

@@ -16,7 +16,7 @@ from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.apart import minimise_apart
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.coupling import Coupling, cost_of_rows
+from npkl_models.lowrank.rows.coupling import cost_of_rows
 from npkl_models.lowrank.rows.minimise import RowProblem, measure
 from npkl_models.lowrank.structure import structure
 from npkl_models.model.basis import centred_wavelets
@@ -153,32 +153,6 @@ def test_the_cost_of_the_rows_is_the_centred_cost(kind, n):
         assert np.abs(problem.cost.sum(axis=1)).max() < 1e-9
 
 
-def test_a_cost_of_full_rank_or_off_centre_is_taken_as_it_is():
-    rng = np.random.default_rng(0)
-    G = rng.normal(size=(50, 50))
-    near = nm.LossTerm(nm.SquaredDistances(50, (np.arange(49), np.arange(1, 50))), "square", 1.0)
-    H = np.eye(50) - 1 / 50
-    for C in (G + G.T, sp.random_array((50, 50), density=0.05, rng=rng) + sp.eye_array(50)):
-        C = sp.csr_array(C + C.T)
-        free, centred = nm.Problem(C, near), nm.Problem(C, near, basis=centred_wavelets(np.arange(50)))
-        np.testing.assert_allclose(dense(cost_of_rows(free)), dense(C), atol=1e-13)
-        np.testing.assert_allclose(dense(cost_of_rows(centred)), H @ dense(C) @ H, atol=1e-11)
-
-
-def test_the_bound_of_the_coupling_is_nowhere_below_it():
-    rng = np.random.default_rng(0)
-    found = cost_of_rows(embedding("mvu"))
-    tied, mine = Coupling(found), np.arange(0, N, 3)
-    V, D = rng.normal(size=(N, 4)), np.zeros((N, 4))
-    D[mine] = rng.normal(size=(mine.size, 4))
-    delta = tied.bend(mine)
-    N_ = (found.W * found.mu) @ found.W.T
-    change = np.sum((V + D) * (N_ @ (V + D))) - np.sum(V * (N_ @ V))
-    bound = 2 * np.sum(tied.pull(mine, V) * D[mine]) + delta * np.sum(D**2)
-    assert tied.saved(mine, D[mine], delta) == pytest.approx(bound - change)
-    assert bound >= change
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", EMBEDDINGS)
 @pytest.mark.parametrize("weight", [0.1, 1000.0])
@@ -211,17 +185,6 @@ def test_numpy_and_compiled_sweeps_are_the_same(kind, r):
         measured = [engine.sweeper.run(engine.V) for engine in engines]
         np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-8, atol=1e-9, err_msg=str(sweep))
         assert measured[0] == pytest.approx(measured[1], rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.skipif(not available(), reason="numba is not installed")
-def test_a_long_compiled_pass_goes_in_stretches(monkeypatch):
-    from npkl_models.lowrank.rows import apart_sweeps
-
-    monkeypatch.setattr(apart_sweeps, "COLOURED", 10)
-    solution = embedding("mve").solve("bcd", kernel="numba")
-    engine = BCDPlan(embedding("mve"), BCDOptions(kernel="numba")).engine()
-    assert len(engine.sweeper.groups) == apart_sweeps.STRETCHES
-    assert solution.status is nm.Status.OPTIMAL
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -270,8 +233,3 @@ def test_what_is_too_stiff_for_sweeps_is_not_called_optimal():
 )  # fmt: skip
 def test_what_is_refused_has_its_reason(problem, reason):
     assert reason in problem().compatible_backends()["bcd"]
-
-
-def test_compiled_code_says_which_distances_it_takes():
-    with pytest.raises(nm.UnsupportedError, match="distances must have no entries, and only square"):
-        far_apart("hinge").solve("bcd", kernel="numba")

@@ -113,11 +113,3 @@ def test_a_loss_that_is_not_separable_is_tried_as_a_whole():
     false = type("False", (Largest,), {"project": lambda self, y, t, w: np.clip(y, 0.0, w)})()
     with pytest.raises(nm.ProblemError, match="loss 'largest' must have value"):
         term(false)
-
-
-def test_a_loss_that_is_called_by_its_name_is_tried_too(monkeypatch):
-    monkeypatch.setitem(nm.LOSSES, "pinball", Pinball())
-    assert term("pinball").value(np.array([1.5])) == pytest.approx(0.3)
-    monkeypatch.setitem(nm.LOSSES, "pinball", type("False", (Pinball,), FALSE["no conjugate"])())
-    with pytest.raises(nm.ProblemError, match="loss 'pinball' must have value"):
-        term("pinball")

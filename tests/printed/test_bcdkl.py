@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.linalg.compile import available
-from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled, level_sets
+from npkl_models.printed.rows import FreeRows
 
 NAME = "printed_bcdkl"
 ELIMINATED = "printed_bcd_npkl"
@@ -38,62 +32,6 @@ def best():
 
 
 # ------------------------------------------------------------------------------------------ the order
-
-
-@given(n=st.integers(1, 40), density=st.floats(0, 1), seed=st.integers(0, 999))
-@settings(max_examples=40)
-def test_level_sets_are_independent_and_keep_the_order(n, density, seed):
-    rng = np.random.default_rng(seed)
-    A = np.triu(rng.random((n, n)) < density, 1)
-    A = A | A.T
-    order = rng.permutation(n)[: max(1, n - n // 4)]
-    sets = level_sets(sp.csr_array(A.astype(float)), order)
-    assert sorted(np.concatenate(sets).tolist()) == sorted(order.tolist())
-    level = np.full(n, -1)
-    for k, points in enumerate(sets):
-        assert not A[np.ix_(points, points)].any()
-        level[points] = k
-    place = {point: k for k, point in enumerate(order.tolist())}
-    for a in place:
-        for b in place:
-            if A[a, b] and place[a] < place[b]:
-                assert level[a] < level[b]
-
-
-def sweeper(P, alone=False):
-    pairs = structure(P)
-    return ShuffledSweeper(P, pairs, EdgeModel(pairs), 0, alone)
-
-
-@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
-@pytest.mark.parametrize("alone", [False, True])
-def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, alone, monkeypatch):
-    monkeypatch.setattr(sweeps.Loop, "worth", lambda *asked: available())
-    fast = sweeper(problem(loss), alone)
-    monkeypatch.setattr(sweeps.Loop, "worth", lambda *asked: False)
-    slow = sweeper(problem(loss), alone)
-    assert (fast.compiled, slow.compiled) == (available(), False)
-    V = np.random.default_rng(0).normal(size=(60, 5))
-    W, orders = V.copy(), []
-    for _ in range(4):
-        fast.run(V)
-        slow.run(W)
-        np.testing.assert_allclose(V, W, rtol=1e-7, atol=1e-9)
-        orders.append(fast.order.copy())
-    assert not np.array_equal(orders[0], orders[1])
-
-
-@pytest.mark.parametrize(("kernel", "alone"), [("compiled", False), ("compiled", True), ("numpy", True)])
-def test_labelled_rows_come_first_or_alone(kernel, alone, monkeypatch):
-    if kernel == "numpy":
-        monkeypatch.setattr(sweeps, "available", lambda: False)
-    P = problem()
-    of = labelled(structure(P))
-    assert 5 < of.sum() < 55
-    rows = sweeper(P, alone)
-    rows.run(np.ones((60, 3)))
-    assert of[rows.order][: of.sum()].all()
-    assert sorted(rows.order.tolist()) == (np.flatnonzero(of).tolist() if alone else list(range(60)))
 
 
 # -------------------------------------------------------------------------------------- free rows

@@ -5,9 +5,7 @@ import pytest
 from problems import SEPARABLE, side_information
 
 import npkl_models as nm
-from npkl_models.proof.positive import positive_part
-from npkl_models.spectral.concave import Dual, printed_rank
-from npkl_models.spectral.proximal import onto_ball
+from npkl_models.spectral.concave import printed_rank
 
 NAME = "printed_simple_npkl"
 
@@ -47,29 +45,6 @@ def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
     assert found.rank <= 1  # B times the projector of one eigenvector, or nothing
 
 
-def test_the_subgradient_at_p_1_is_one():
-    """D(y') <= D(y) + g'(y' - y) for every y'."""
-    problem = simple("square", p=1, bound=12.0)
-    dual, rng = Dual(problem), np.random.default_rng(0)
-    here = dual.at(dual.first())
-    for size in (1e-3, 1e-1, 1.0):
-        for _ in range(5):
-            x = dual.project(here.x + size * rng.normal(size=here.x.size))
-            assert dual.at(x).bound <= here.bound + here.gradient @ (x - here.x) + 1e-9
-
-
-def test_projection_onto_the_simplex():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        v, B = 3 * rng.random(7), 2.0
-        inside = onto_ball(v, 1.0, B)
-        assert np.all(inside >= 0)
-        assert inside.sum() == pytest.approx(min(B, v.sum()))
-        for _ in range(20):  # the angle with every other feasible point is obtuse
-            other = rng.dirichlet(np.ones(7)) * B * rng.random()
-            assert (v - inside) @ (other - inside) <= 1e-9
-
-
 def test_what_has_no_smooth_dual_is_refused():
     with pytest.raises(nm.UnsupportedError, match="rule must be 'quasi_newton' at p = 1"):
         simple(p=1, bound=1.0).solve("simple_npkl", rule="accelerated")
@@ -93,20 +68,6 @@ def test_the_rank_of_prop_4(m, rank):
     problem = simple(m=m)
     r = printed_rank(problem)
     assert r == rank == max(k for k in range(1, 41) if k * (k + 1) // 2 <= 2 * m)
-
-
-def test_lanczos_finds_the_largest_pairs_and_keeps_the_positive_ones():
-    A = -simple().cost + 1.3 * np.eye(40)
-    values = np.linalg.eigvalsh(A)[::-1]
-    few = positive_part(A, 5, most=5, lanczos=True)
-    np.testing.assert_allclose(few.values, values[:5], atol=1e-9)
-    assert few.tail == pytest.approx(values[4])
-    assert not few.complete
-    most = int(np.sum(values > 0)) + 3
-    all_of_them = positive_part(A, most, most=most, lanczos=True)
-    np.testing.assert_allclose(all_of_them.values, values[values > 0], atol=1e-9)
-    assert all_of_them.complete
-    assert positive_part(A, 60, most=60, lanczos=True).values.size == all_of_them.values.size
 
 
 @pytest.mark.parametrize("how", [{"bound": 1.0}, {"bound": 40.0}, {"penalty": 1.0}])

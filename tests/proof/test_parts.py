@@ -60,33 +60,6 @@ def test_collatz_is_the_least_quotient_but_for_rounding():
         assert found <= np.linalg.eigvalsh(C.toarray())[0]
 
 
-def test_a_deflation_is_a_block_of_the_matrix():
-    S, _, _ = symmetric(20, 0.0, 1.0)
-    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(20, 4)))[0]
-    held = Deflation(S, Q, np.inf)
-    np.testing.assert_allclose(held.inner, np.linalg.eigvalsh(Q.T @ S @ Q), atol=1e-12)
-    P = np.eye(20) - Q @ Q.T
-    assert held.coupling == pytest.approx(np.linalg.norm(P @ S @ Q, 2))
-    R = P @ S @ held.Q
-    np.testing.assert_allclose(held.across, R.T @ R, atol=1e-12)
-    low = held.lowest()
-    assert low @ S @ low == pytest.approx(held.inner[0])
-    np.testing.assert_allclose(held.remove(np.arange(20.0)), P @ np.arange(20.0), atol=1e-12)
-    few, columns = 20 + 8 * 8, 2 * np.linalg.norm(S @ held.Q)
-    expected = 4 * UNIT * (few * 2 + (20 + few) * columns) + held.left * columns
-    assert held.rounding(2.0) == pytest.approx(expected, rel=1e-9, abs=0)
-    c = float(np.linalg.eigvalsh(np.linalg.svd(P)[0][:, :16].T @ S @ np.linalg.svd(P)[0][:, :16])[0])
-    t = held.whole(c)  # the block matrix of that c has this smallest eigenvalue
-    inside = np.diag(held.inner - t) - held.across / (c - t)
-    assert np.linalg.eigvalsh(inside)[0] == pytest.approx(0, abs=1e-10)
-    assert held.whole(-np.inf) == -np.inf
-    chosen = Deflation(S, np.eye(20)[:, :4], float(np.sort(np.linalg.norm(S[:, :4], axis=0))[2]))
-    assert chosen.size == 3
-    empty = Deflation(S, Q[:, :0], 1.0)
-    assert (empty.size, empty.coupling, empty.whole(0.25)) == (0, 0.0, 0.25)
-    np.testing.assert_array_equal(empty.remove(np.ones(20)), np.ones(20))
-
-
 @pytest.mark.parametrize("n", [7, 999, 1_000, 1_001, 60_123])
 def test_a_deflation_knows_what_it_leaves_in_its_range(n):
     """The bound grows with the root of n: n units of roundoff lose certificates at a million points."""
@@ -121,37 +94,6 @@ def test_the_rounding_of_a_sparse_product_is_bounded(n):
     assert _of_product(S * 0.0, 1.0) == 0.0
     assert 0 < error <= bound <= 1.02 * (longest + 2) * UNIT * upper
     assert bound >= UNIT * float(np.linalg.norm(abs(S).toarray(), 2))
-
-
-def test_a_filter_takes_other_eigenvectors_out_of_a_null_space():
-    from npkl_models.proof import lanczos
-
-    rng = np.random.default_rng(5)
-    n, k = 300, 6
-    U = np.linalg.qr(rng.normal(size=(n, n)))[0]
-    values = np.r_[np.zeros(k), np.linspace(0.05, 1.0, n - k)]
-    S = (U * values) @ U.T
-    S = 0.5 * (S + S.T)
-    Q = np.linalg.qr(U[:, :k] + 3e-4 * rng.normal(size=(n, k)))[0]
-    before = Deflation(S, Q, np.inf)
-    after = Deflation(S, lanczos._filtered(S, Q, 1.0, eigenbound.Query(accuracy=1e-6)), np.inf)
-    assert before.coupling > 1e-3
-    assert after.coupling < before.coupling / np.cosh(2 * (lanczos.DEGREE - 5) * lanczos.FILTERED**0.5)
-    query = eigenbound.Query(accuracy=1e-6, random_state=np.random.default_rng(1))
-    found, _ = lanczos.by_lanczos(S, Q, query, 100)
-    assert -2e-6 <= found.lower <= 1e-12
-
-
-def test_the_coupling_of_a_long_deflation_is_bounded_from_its_products(monkeypatch):
-    from npkl_models.proof import recurrence
-
-    S, _, _ = symmetric(200, 0.0, 1.0)
-    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(200, 6)))[0]
-    exact = Deflation(S, Q, np.inf)
-    monkeypatch.setattr(recurrence, "LONG", 0)
-    found = Deflation(S, Q, np.inf)
-    assert exact.coupling * (1 - 1e-15) <= found.coupling <= exact.coupling * (1 + 1e-10)
-    np.testing.assert_array_equal(found.across, exact.across)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -21,17 +21,3 @@ def test_equalities_are_solved_and_certified():
     recovered = nm.certify(problem, primal.K)
     assert recovered.bound == pytest.approx(primal.objective, rel=1e-4)
     assert recovered.repair in ("equality shift", "scale", "none needed", "trace bound")
-
-
-def test_distances_as_losses_are_solved_and_certified():
-    """The other functionals go through the same doors."""
-    rng = np.random.default_rng(0)
-    L = nm.laplacian(rng.normal(size=(12, 2)), 3, shift=0.1)
-    i, j, k = np.arange(10), np.arange(1, 11), np.arange(2, 12)
-    distances = nm.LossTerm(nm.SquaredDistances(12, (i, j)), "square", 1.0, name="edges")
-    order = nm.LossTerm(nm.DistanceDifferences(12, (i, j, k)), "hinge", -1.0, name="order")
-    problem = nm.Problem(L, (distances, order), (), nm.TracePower(2, bound=5.0))
-    primal, dual = problem.solve("sdp", eps=1e-9), problem.solve("sdp_dual", eps=1e-9)
-    assert primal.is_optimal(1e-6)
-    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
-    assert "tr K^2" in problem.compatible_backends()["bcd"]
