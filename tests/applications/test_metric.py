@@ -79,6 +79,19 @@ def test_with_all_points_as_landmarks_it_is_the_basic_algorithm():
     assert model.objective_ == pytest.approx(squared.mean(), rel=1e-6)
 
 
+def test_the_local_weights_are_those_of_the_gram_matrix():
+    points, landmarks = RNG.standard_normal((20, 3)), RNG.standard_normal((12, 3))
+    K, L = rbf_kernel(points, landmarks), rbf_kernel(landmarks)
+    W = local_weights(K, L, 5, regularization=1e-9).toarray()
+    np.testing.assert_allclose(W.sum(axis=1), 1.0, atol=1e-9)
+    for i in range(20):  # eqs. (15), (18), (19), a point at a time
+        near = np.argsort(-K[i])[:5]
+        G = 1.0 + L[np.ix_(near, near)] - K[i, near] - K[i, near][:, None]
+        w = np.linalg.solve(G, np.ones(5))
+        np.testing.assert_allclose(W[i, near], w / w.sum(), rtol=1e-4, atol=1e-6)
+        assert np.count_nonzero(W[i]) == 5
+
+
 def test_points_of_similar_pairs_are_landmarks_and_further_rounds_keep_the_weights():
     one, three = (
         KernelMetricLearner(100, n_iter=k, **PAPER).fit(X, must_link=PAIRS.must_link) for k in (1, 3)

@@ -34,7 +34,7 @@ def poor(problem):
 def test_every_repair_is_valid_where_it_applies(small, exact, name):
     """From a slack that is not PSD each repair still gives a bound, below the optimum and finite."""
     applied = 0
-    problems = {kind: (small(kind), exact(kind)) for kind in KINDS if kind[0] not in "B"}
+    problems = {kind: (small(kind), exact(kind)) for kind in KINDS[::2] if kind[0] not in "B"}
     L, pairs = side_information("iris", 24)
     n = np.arange(24)
     unit = nm.Equality(nm.Entries(24, (n, n)), 1.0)

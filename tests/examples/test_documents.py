@@ -17,7 +17,9 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAGES = [page for page in PAGES if not {"_build", "_cells", "generated", "auto_examples"} & set(page.parts)]
 
 
-LONG = {ROOT / "docs" / "how_to" / "wrong_pairs.md"}  # a page of twenty seconds
+LONG = {
+    ROOT / "docs" / "how_to" / f"{name}.md" for name in ("wrong_pairs", "follow")
+}  # pages of many seconds
 
 
 def with_blocks():

@@ -165,3 +165,15 @@ def test_an_iteration_that_would_outlast_the_limit_is_not_begun(small, monkeypat
     assert late.V is None
     assert "no iteration was begun" in late.message
     assert small("pcp").solve("interior").status is nm.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.01, 0.001])
+@pytest.mark.parametrize(("name", "seed"), [("wine", 0), ("iris", 2), ("breast_cancer", 14)])
+def test_hard_pairs_are_certified(name, seed, shift):
+    """Draws of the kind that `interior.py hard` of the benchmarks counts."""
+    data = nm.datasets.load(name).subset(150, 0)
+    pairs = nm.Pairs.from_labels(data.y, 90, 90, seed)
+    solution = nm.hard_pcp(nm.laplacian(data.X, 5, shift=shift), pairs).solve("interior")
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.certificate.rigour == "proved"
+    assert solution.iterations <= 20

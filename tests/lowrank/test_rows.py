@@ -12,8 +12,7 @@ import npkl_models as nm
 from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows import bcd, sweeps
-from npkl_models.lowrank.rows import engine as engine_of_rows
-from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
+from npkl_models.lowrank.rows.layout import color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.structure import structure
 from npkl_models.printed.rows import minimise_rows_by_dual
@@ -32,25 +31,6 @@ def test_colouring_is_proper_and_frugal(n, density, seed):
     assert color.max(initial=0) <= degree.max(initial=0)  # as any greedy colouring
     classes = color_classes(color)
     assert sorted(np.concatenate(classes).tolist()) == list(range(n))
-
-
-def test_tables_hold_every_pair_of_every_point():
-    rng = np.random.default_rng(0)
-    n = 700
-    labels = rng.integers(0, 3, n)
-    pairs = nm.Pairs.from_labels(labels, 900, 900, 0)
-    problem = nm.npkl(nm.laplacian(rng.normal(size=(n, 2)), 4, shift=0.1), pairs)
-    held = structure(problem)
-    found = set()
-    for table in PairTables(held).tables(np.arange(n)):
-        for b, point in enumerate(table.points):
-            for k in np.flatnonzero(table.valid[b]):
-                e = table.pair[b, k]
-                mine, other = (held.j, held.i) if table.second[b, k] else (held.i, held.j)
-                assert mine[e] == point
-                assert other[e] == table.neighbor[b, k]
-                found.add((int(e), bool(table.second[b, k])))
-    assert len(found) == 2 * held.size
 
 
 def batch(seed, b=4, k=3, r=5, loss="square", quartic=True, radius=None):
@@ -201,31 +181,6 @@ def test_row_program_of_the_source_by_its_dual():
     for _ in range(300):
         nearby = v + rng.normal(size=v.shape) * 10 ** rng.uniform(-5, 0)
         assert np.all(true_value(v) <= true_value(nearby) + 1e-9)
-
-
-def test_shifted_envelope_is_smooth_and_in_the_domain():
-    _rows, model, _rng = batch(0, loss="hinge")
-    z = np.linspace(-2, 3, model.pairs.size)
-    _value, slope, _bend = model.evaluate(z)
-    h = 1e-6
-    ahead, behind = model.evaluate(z + h)[0], model.evaluate(z - h)[0]
-    np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), atol=1e-5)
-    block = model.pairs.blocks[0]
-    inside = block.loss.project(slope, model.pairs.target, model.pairs.weight)
-    np.testing.assert_allclose(slope, inside, rtol=1e-14, atol=1e-14)
-
-
-def test_a_vast_factor_is_predicted_and_certified_in_less_memory(small, monkeypatch):
-    problem = small("pcp")
-    usual = sweeps.sweeping(problem, 1e-6)
-    for module in (sweeps, engine_of_rows):
-        monkeypatch.setattr(module, "VAST", 1)
-    monkeypatch.setattr(sweeps, "VECTORS", 0.0)
-    vast = sweeps.sweeping(problem, 1e-6)
-    assert vast.seconds == usual.seconds
-    assert vast.bytes < 0.6 * usual.bytes
-    found = problem.solve("bcd", random_state=0)
-    assert found.certificate.certifies(1e-6)
 
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])

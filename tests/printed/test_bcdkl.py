@@ -5,8 +5,11 @@ import pytest
 from problems import side_information
 
 import npkl_models as nm
+from npkl_models.linalg.compile import available
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.rows import FreeRows
+from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled
 
 NAME = "printed_bcdkl"
 ELIMINATED = "printed_bcd_npkl"
@@ -32,6 +35,42 @@ def best():
 
 
 # ------------------------------------------------------------------------------------------ the order
+
+
+def sweeper(P, alone=False):
+    pairs = structure(P)
+    return ShuffledSweeper(P, pairs, EdgeModel(pairs), 0, alone)
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, alone, monkeypatch):
+    monkeypatch.setattr(sweeps.Loop, "worth", lambda *asked: available())
+    fast = sweeper(problem(loss), alone)
+    monkeypatch.setattr(sweeps.Loop, "worth", lambda *asked: False)
+    slow = sweeper(problem(loss), alone)
+    assert (fast.compiled, slow.compiled) == (available(), False)
+    V = np.random.default_rng(0).normal(size=(60, 5))
+    W, orders = V.copy(), []
+    for _ in range(4):
+        fast.run(V)
+        slow.run(W)
+        np.testing.assert_allclose(V, W, rtol=1e-7, atol=1e-9)
+        orders.append(fast.order.copy())
+    assert not np.array_equal(orders[0], orders[1])
+
+
+@pytest.mark.parametrize(("kernel", "alone"), [("compiled", False), ("compiled", True), ("numpy", True)])
+def test_labelled_rows_come_first_or_alone(kernel, alone, monkeypatch):
+    if kernel == "numpy":
+        monkeypatch.setattr(sweeps, "available", lambda: False)
+    P = problem()
+    of = labelled(structure(P))
+    assert 5 < of.sum() < 55
+    rows = sweeper(P, alone)
+    rows.run(np.ones((60, 3)))
+    assert of[rows.order][: of.sum()].all()
+    assert sorted(rows.order.tolist()) == (np.flatnonzero(of).tolist() if alone else list(range(60)))
 
 
 # -------------------------------------------------------------------------------------- free rows
