@@ -94,10 +94,10 @@ def gap_for(problem: Statement, target: Target, dual: Dual) -> float:
         gap += float(nu @ miss.residual)
         sizes += float(np.abs(nu) @ np.abs(miss.residual))
         gap += float(np.abs(nu) @ miss.doubt)
-    grown = (1 + target.excess) ** 2
     if target.missed or target.excess > 0:
         owed = max(-rounding.paid(problem, dual.y) - dual.bound, 0.0) + gamma(4) * abs(dual.bound)
-        gap += owed * (grown * _share_of_trace(problem, target) - 1)
+        grown = (1 + target.excess) * (1 + target.excess)  # a power of a Python float would raise an error
+        gap += owed * (grown * _share_of_trace(problem, target) - 1) if owed > 0 else 0.0
     if target.below > 0:
         gap += target.below * _trace_of_slack(problem, dual)
     count = sum(miss.residual.size for miss in target.missed)

@@ -18,7 +18,7 @@ LOWRANK = [name for name, backend in REGISTRY.items() if backend.family == "lowr
 RAN: set[str] = set()
 
 
-AT_ONCE = 9  # every so many-th kind is in the quick suite, and those over a basis, which some backends need
+AT_ONCE = 10  # every so many-th kind is in the quick suite, and those over a basis, which some backends need
 SOME_KINDS = [
     pytest.param(kind, marks=[pytest.mark.slow] * (k % AT_ONCE != 0 and not kind.startswith("basis:")))
     for k, kind in enumerate(KINDS)
