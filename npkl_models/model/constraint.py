@@ -127,8 +127,8 @@ class Constraint(Term):
     @property
     def box(self) -> Box:
         b, zero = self.value, np.zeros(self.functional.size)
-        low, high = (np.where(np.isfinite(end), np.inf, 0.0) for end in (self.lower, self.upper))
-        return Box(b, zero, -low, high, zero)
+        low = np.where(np.isfinite(self.lower), -np.inf, 0.0)
+        return Box(b, zero, low, np.where(np.isfinite(self.upper), np.inf, 0.0), zero)
 
     def project(self, y: Array) -> Array:
         return y if self.equal else np.clip(y, *self.domain)
