@@ -14,16 +14,14 @@ WITHOUT = "numba is not installed: all work is done in numpy, there is nothing t
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile the loops that are not compiled, and print the folder of the code; returns the exit status."""
+    """Compile or load all loops, and print the folder of the code; returns the exit status."""
     if not available():
         say(WITHOUT)
         return 0
     for loop in Loop.every:
-        kept, before = loop.kept(), seconds_compiling()
+        before = seconds_compiling()
         loop.prepare()
-        took = seconds_compiling() - before
-        how, where = "ready" if kept else "compiled", loop.folder() or "kept nowhere"
-        say(f"{loop.name}: {how} ({took:.1f} s), {where}")
+        say(f"{loop.name}: {seconds_compiling() - before:.1f} s, {loop.folder() or 'kept nowhere'}")
     if not all(loop.folder() for loop in Loop.every):
         say(NOWHERE)
     return 0

@@ -24,12 +24,12 @@ from scipy.linalg import blas
 from npkl_models.interior.steps import solved
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Index, dense, raised_cholesky
-from npkl_models.linalg.compile import Loop
+from npkl_models.linalg.compile import Loop, worth
 from npkl_models.linalg.nearly_dependent import Rows
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
-IN_NUMPY = 4e-8  # seconds for an entry of H
+IN_NUMPY = 8e-7  # seconds for an entry of H in the twenty iterations of a solve
 RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # shares added to H's diagonal if rounding has made H indefinite
 MANY = 8  # above this average number of entries of a value, its coordinates in the basis are used
 BLOCK = 256  # rows of H that numpy computes at a time
@@ -51,9 +51,9 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
         ends = None if ends is None else (own[ends[0]], own[ends[1]])
     m = ends[0].size if ends is not None else row.size
     if ends is not None:
-        H = (EDGES if EDGES.worth(IN_NUMPY * m**2) else _edges)(*ends, *near)
+        H = (EDGES if worth(IN_NUMPY * m**2) else _edges)(*ends, *near)
     else:
-        H = (ENTRIES if ENTRIES.worth(IN_NUMPY * m**2) else _blocks)(
+        H = (ENTRIES if worth(IN_NUMPY * m**2) else _blocks)(
             row, column, np.asarray(t.coefficient, dtype=float), *near
         )
     if values.edges is None and not t.identity:

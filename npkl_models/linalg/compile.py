@@ -2,14 +2,14 @@
 
 The import of numba takes longer than the solve of a small problem. The compilation of a loop takes seconds,
 once on a machine. So a module of compiled loops holds nothing else, and a `Loop` imports the module at the
-first call. Code that can do the same work in numpy asks `Loop.worth` first. The seconds of a compilation do
+first call. Code that can do the same work in numpy asks `worth` first. The answer depends on the work alone,
+so equal calls give equal bytes, whether machine code is on the disk or not. The seconds of a compilation do
 not count in `clock`.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
 import time
@@ -23,6 +23,7 @@ from typing import Any
 
 logger = logging.getLogger("npkl_models")
 
+WORTH = 1.0  # predicted seconds of numpy from which compiled code does a piece of work
 FAST = {"contract", "reassoc", "nsz"}  # sums may take any order; infinities and NaN stay valid
 
 
@@ -40,6 +41,11 @@ def available() -> bool:
     except ImportError:
         return False
     return True
+
+
+def worth(seconds: float) -> bool:
+    """Whether compiled code does work that takes numpy so many seconds, as predicted for the whole solve."""
+    return installed() and seconds > WORTH and available()
 
 
 def compiled(function: Any, inline: str = "never") -> Any:
@@ -82,7 +88,6 @@ class Loop:
 
     def __init__(self, module: str, name: str, seconds: float) -> None:
         self.module, self.name, self.seconds = module, name, seconds
-        self.spent = 0.0  # predicted seconds of the work that numpy has done instead
         self._function: Callable[..., Any] | None = None
         Loop.every.append(self)
 
@@ -97,51 +102,6 @@ class Loop:
         if self._function is None:
             self._function = self.prepare()
 
-    @property
-    def loaded(self) -> bool:
-        """Whether this process has the function."""
-        return self._function is not None
-
-    def worth(self, seconds: float, limit: float | None = None) -> bool:
-        """Whether to call the loop for work that takes numpy so many seconds; ask once per piece of work.
-
-        The answer is yes if the machine code is on the disk. Otherwise it is yes once the work that numpy has
-        done in this process, including this piece, would have paid for the compilation. It is no if the
-        compilation would take more than a third of the time limit.
-        """
-        if not installed():
-            return False
-        if self.kept():  # the code may remain from a time when numba could be imported
-            with _counted():
-                return available()
-        affordable = limit is None or limit >= 3 * self.seconds
-        if affordable and self.spent + seconds > self.seconds:
-            with _counted():
-                return available()
-        self.spent += seconds
-        return False
-
-    def kept(self) -> bool:
-        """Whether machine code of the function exists, in this process or on the disk."""
-        if self._function is not None:
-            return True
-        spec = find_spec(self.module)
-        source = Path(str(spec.origin if spec else ""))
-        beside = source.parent / "__pycache__"
-        if "NUMBA_CACHE_DIR" in os.environ or not os.access(beside.parent, os.W_OK):
-            folder = self.folder() if available() else ""
-            if not folder:
-                return False
-            beside = Path(folder)
-        version = f"py{sys.version_info.major}{sys.version_info.minor}"
-        try:
-            written = [
-                index.stat().st_mtime for index in beside.glob(f"{source.stem}.{self.name}-*.{version}*.nbi")
-            ]
-            return bool(written) and max(written) >= source.stat().st_mtime
-        except OSError:  # another process is writing there
-            return False
-
     def folder(self) -> str:
         """The folder of the machine code on the disk; "" if there is none."""
         stats = getattr(self._dispatcher(), "stats", None)
@@ -150,10 +110,10 @@ class Loop:
     def prepare(self) -> Callable[..., Any]:
         """Load or compile the function; a line announces a compilation."""
         with _counted():
-            kept = self.kept()
-            if not kept and available():
-                _say(f"compiling {self.name}, once: about {self.seconds:.0f} s")
             function, module = self._dispatcher(), import_module(self.module)
+            kept = any(Path(self.folder() or "nowhere").glob(f"*.{self.name}-*.nbi"))
+            if available() and not kept:
+                _say(f"compiling {self.name}, once: about {self.seconds:.0f} s")
             if hasattr(function, "compile"):
                 function.compile(module.SIGNATURES[self.name])
         return function

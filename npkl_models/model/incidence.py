@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, positions
-from npkl_models.linalg.compile import Loop
+from npkl_models.linalg.compile import Loop, worth
 from npkl_models.linalg.owned import frozen
 
 INNER = Loop("npkl_models.model.compiled_inner", "inner", 1.0)
-PASSES, PER_NUMBER = 1_000, 2e-8  # products that compilation saves; seconds of numpy for each number in one
+PASSES, PER_NUMBER = 1_000, 2e-8  # products in a solve; seconds of numpy for each number in one
 DENSE = 8  # one dense product replaces rows of each triplet if n^2 is at most this many times their number
 CACHED = 40_000  # numbers of two blocks of rows that stay in a processor's cache
 
@@ -84,7 +84,8 @@ class Incidence:
             return (V @ U.T)[self.row, self.column]
         if self.row.size * V.shape[1] <= CACHED:
             return np.einsum("er,er->e", V[self.row], U[self.column])
-        if INNER.loaded and V.shape == U.shape and len(V) == self.n:  # the loop checks no index
+        fits = V.shape == U.shape and len(V) == self.n  # the loop checks no index
+        if fits and worth(PASSES * PER_NUMBER * self.row.size * V.shape[1]):
             out = np.empty(self.row.size)
             INNER(*self.indices, *(np.require(part, float, ["C", "W"]) for part in (V, U)), out)
             return out
@@ -94,12 +95,6 @@ class Incidence:
             e = self.off_diagonal[at : at + step]
             out[e] = np.einsum("er,er->e", V[self.row[e]], U[self.column[e]])
         return out
-
-    def compile(self, columns: int, limit: float | None) -> None:
-        """Load the compiled loop for `_inner` if that saves more than it takes, within a time limit."""
-        numbers = self.row.size * columns
-        if numbers > CACHED and INNER.worth(PASSES * PER_NUMBER * numbers, limit):
-            INNER.load()
 
     @cached_property
     def indices(self) -> tuple[Index, Index]:

@@ -41,7 +41,7 @@ class ShuffledSweeper(Sweeper):
     ) -> None:
         self.alone, self.labelled = alone, labelled(pairs)
         self.rng = np.random.default_rng(random_state)
-        compiled = model.smooth and choose_kernel(problem, "auto", None)
+        compiled = model.smooth and choose_kernel(problem, "auto")
         super().__init__(problem, pairs, model, compiled, random_state)
 
     def begin(self, random_state: int | None) -> None:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from importlib import import_module
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.linalg import compile as of_compile
-from npkl_models.linalg.compile import Loop, available, clock
+from npkl_models.linalg.compile import Loop, available, clock, worth
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import BCDEngine
@@ -28,7 +27,7 @@ from npkl_models.linalg.compile import Loop
 data = nm.datasets.load("iris")
 pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
 problem = nm.pcp(nm.laplacian(data.X, n_neighbors=5, shift=0.1), pairs)
-print(problem.solve().status.name, problem.solve(backend="bcd").status.name, any(l.kept() for l in Loop.every))
+print(problem.solve().status.name, problem.solve(backend="bcd").status.name, any(l._function for l in Loop.every))
 """
 
 
@@ -36,11 +35,10 @@ class Slow(Loop):
     """A loop whose compilation takes 0.3 s, and which has no module."""
 
     def __init__(self, seconds=5.0):
-        self.seconds, self.spent, self._function, self.module, self.name = seconds, 0.0, None, "json", "dumps"
-        self.on_disk = False
+        self.seconds, self._function, self.module, self.name = seconds, None, "json", "dumps"
 
-    def kept(self):
-        return self._function is not None or self.on_disk
+    def folder(self):
+        return ""
 
     def _dispatcher(self):
         time.sleep(0.3)
@@ -113,21 +111,15 @@ def test_every_loop_has_one_signature_whatever_the_indices_are():
 
 
 @compiled_here
-def test_a_loop_is_compiled_once_the_work_would_have_paid_for_it():
-    loop = Slow(5.0)
-    assert [loop.worth(2.0) for _ in range(3)] == [False, False, True]
-    assert not loop.worth(100.0, limit=2.0)  # compilation would take all of it
-    loop.on_disk = True
-    assert loop.worth(1e-9, limit=0.1)
+def test_the_work_alone_decides_and_not_what_was_compiled():
+    assert [worth(seconds) for seconds in (0.5, 2.0, 0.5, 2.0)] == [False, True, False, True]
 
 
-def test_machine_code_on_the_disk_is_of_no_use_without_numba(monkeypatch):
+def test_without_numba_nothing_is_worth_a_loop(monkeypatch):
     """An installation that was broken later: the loops would run in Python, many times slower than numpy."""
-    loop = Slow(5.0)
-    loop.on_disk = True
     monkeypatch.setattr(of_compile, "installed", lambda: True)
     monkeypatch.setattr(of_compile, "available", lambda: False)
-    assert not loop.worth(100.0)
+    assert not worth(100.0)
 
 
 @pytest.mark.parametrize("listened", [True, False])
@@ -165,20 +157,43 @@ def test_warm_up_says_where_the_machine_code_is(capsys, monkeypatch):
     assert "each process compiles for itself" in capsys.readouterr().out
 
 
-def test_the_machine_code_of_an_older_source_does_not_count(tmp_path, monkeypatch):
-    folder = tmp_path / "__pycache__"
-    folder.mkdir()
-    source, version = tmp_path / "toy.py", f"py{sys.version_info.major}{sys.version_info.minor}"
-    source.write_text("")
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr(
-        "npkl_models.linalg.compile.find_spec", lambda name: SimpleNamespace(origin=str(source))
-    )
-    loop = Slow()
-    loop.name = "turn"
-    assert not Loop.kept(loop)
-    index = folder / f"toy.turn-3.{version}.nbi"
-    index.write_text("")
-    assert Loop.kept(loop)
-    os.utime(index, (1, 1))
-    assert not Loop.kept(loop)
+BYTES = """
+import hashlib, sys, numpy as np, npkl_models as nm
+from npkl_models.linalg.compile import Loop
+n, loss = int(sys.argv[1]), sys.argv[2]
+rng = np.random.default_rng(0)
+y = np.arange(n) % 2
+L = nm.laplacian(rng.standard_normal((n, 3)) + 3 * y[:, None], 5, shift=0.1)
+pairs = nm.Pairs.from_labels(y, int(0.6 * n), int(0.6 * n), 0)
+problem = nm.npkl(L, pairs, loss=loss)
+for _ in range(int(sys.argv[3])):
+    V = np.ascontiguousarray(problem.solve(random_state=0).V)
+    print(hashlib.sha256(V.tobytes()).hexdigest()[:16], len({id(loop) for loop in Loop.every if loop._function}))
+"""
+
+
+@compiled_here
+@pytest.mark.parametrize(
+    ("n", "loss"),
+    [
+        (150, "hinge"),
+        (1_500, "squared_hinge"),
+        *(pytest.param(n, "hinge", marks=pytest.mark.slow) for n in (2_500, 6_000)),
+    ],
+)
+def test_equal_calls_have_equal_bytes(n, loss, tmp_path):
+    """Cold and warm, in the first and the third call, with a folder for machine code and without."""
+    told = set()
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")  # no folder: numba keeps nothing
+    for folder in (tmp_path / "cache", tmp_path / "cache", nowhere):
+        cold = os.environ | {
+            "NUMBA_CACHE_DIR": str(folder),
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        run = [sys.executable, "-c", BYTES, str(n), loss, "3" if not told else "1"]
+        done = subprocess.run(run, env=cold, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        told |= {line.split()[0] for line in done.stdout.splitlines()}
+    assert len(told) == 1

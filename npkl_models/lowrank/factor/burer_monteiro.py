@@ -43,8 +43,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.problem = problem
         weights = [float(term.weight.max()) for term in problem.losses]
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
-        self.method, self.options, self.f.limit = options.method, options, options.time_limit
-        self.f.incidence.compile(V.shape[1], options.time_limit)
+        self.method, self.options = options.method, options
         self.first_beta = self.f.beta
         self.residual, self.residual_before = 0.0, np.inf
         self.objective_then = np.inf  # at the last new column

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import Loop
+from npkl_models.linalg.compile import Loop, worth
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks
 
 FACTORISE = Loop("npkl_models.lowrank.factor.compiled_couplings", "factorise", 3.0)
@@ -62,11 +62,11 @@ class IncompleteHessian:
         self.slots = of_slot[sequence], number[early], number[late]
 
     @staticmethod
-    def worth(blocks: HessianBlocks, rank: int, limit: float | None = None) -> bool:
-        """Whether there are couplings, and their loops are compiled or are worth their compilation."""
+    def worth(blocks: HessianBlocks, rank: int) -> bool:
+        """Whether there are couplings, and enough of them for compiled loops."""
         coupled = blocks.point.size > blocks.gather.shape[1]
         work = STEPS * PER_NUMBER * blocks.gather.shape[1] * rank
-        return coupled and FACTORISE.worth(work, limit) and SOLVE.worth(work, limit)
+        return coupled and worth(work)
 
     def at(self, V: Array, diagonal: Array, bend: Array) -> Callable[[Array], Array]:
         """The map of G (n x r) to the inverse factors applied to G; for the arguments see the blocks."""

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
+from npkl_models.linalg.compile import worth
 from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
@@ -48,7 +49,6 @@ class FactorObjective:
     """
 
     distances: bool  # there is a basis and all values are squared distances
-    limit: float | None = None  # the time limit, within which loops may be compiled
 
     def __init__(self, problem: Statement, beta: float = 1.0) -> None:
         self.problem, self.held = problem, held_rows(problem)
@@ -126,7 +126,7 @@ class FactorObjective:
         of, V = self.incidence, point.V
         if not np.any(point.bend):
             return lambda E, out: None
-        if of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size, self.limit):
+        if of.identity and worth(STEPS * PER_NUMBER * V.size):
             weight = point.bend * of.coefficient**2
             V = np.require(V, requirements=["C", "W"])
             return lambda E, out: ADD_BENDS(
@@ -154,7 +154,7 @@ class FactorObjective:
         if self.Q is not None:
             return lambda G: 0.5 * G
         blocks: HessianBlocks | IncompleteHessian = self._blocks
-        if IncompleteHessian.worth(self._blocks, point.W.shape[1], self.limit):
+        if IncompleteHessian.worth(self._blocks, point.W.shape[1]):
             blocks = self._couplings
         inverse = blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
         return lambda G: self.free(inverse(G))

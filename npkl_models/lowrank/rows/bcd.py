@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npkl_models.linalg.compile import installed
+from npkl_models.linalg.compile import WORTH, installed
 from npkl_models.lowrank.comparisons import compares, comparisons, refused
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import ROW_LEFT, BCDEngine
-from npkl_models.lowrank.rows.sweeps import check_kernel, compilable, sweeping
+from npkl_models.lowrank.rows.sweeps import check_kernel, compilable, numpy_seconds, sweeping
 from npkl_models.lowrank.structure import Structure, structure, unbounded_rows
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
@@ -59,7 +59,7 @@ def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
 
 
 def _cost(problem: Statement) -> Cost:
-    fast = installed() and compilable(problem)
+    fast = installed() and compilable(problem) and numpy_seconds(problem) > WORTH
     held = problem.cost.data.any()  # without a cost, only losses bound a row: ill-conditioned row problems
     return sweeping(problem, (ROW_COMPILED if fast else ROW_NUMPY) if held else ROW_LEFT)
 

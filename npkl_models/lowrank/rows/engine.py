@@ -58,7 +58,6 @@ class BCDEngine(FactorEngine):
             self.cost = self.sweeper.cost
         self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
-        pairs.incidence.compile(V.shape[1], options.time_limit)
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.primal_then = np.inf  # the primal residual at the last step of the multipliers
         self.row_multipliers: Array | None = None
@@ -72,7 +71,7 @@ class BCDEngine(FactorEngine):
     def make_sweeper(self) -> Sweeper:
         """The sweeper for the values of the problem."""
         own = self.options
-        compiled = choose_kernel(self.problem, own.kernel, own.time_limit)
+        compiled = choose_kernel(self.problem, own.kernel)
         if isinstance(self.pairs, Comparisons):
             return CompareSweeper(self.problem, self.pairs, self.model, compiled, own.random_state)
         passes = Sweeper if self.pairs.apart is None else ApartSweeper

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
-from npkl_models.linalg.compile import Loop, available
+from npkl_models.linalg.compile import Loop, available, worth
 from npkl_models.linalg.owned import frozen
 from npkl_models.lowrank.comparisons import compares, on_ramps
 from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, compared_cost, factor_cost
@@ -198,12 +198,12 @@ def check_kernel(kernel: str, able: bool) -> None:
         raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
 
 
-def choose_kernel(problem: Statement, kernel: str, limit: float | None) -> bool:
-    """Whether compiled code updates the rows: it must support the losses, and save more than it takes."""
+def choose_kernel(problem: Statement, kernel: str) -> bool:
+    """Whether compiled code updates the rows: it must support the losses, and the work must be worth it."""
     loop = loop_of(problem)
     if kernel == "numpy" or loop is None:
         return False
-    return kernel == "numba" or loop.worth(numpy_seconds(problem), limit)
+    return kernel == "numba" or worth(numpy_seconds(problem))
 
 
 def numpy_seconds(problem: Statement) -> float:
@@ -216,9 +216,8 @@ def numpy_seconds(problem: Statement) -> float:
 def sweeping(problem: Statement, row: float) -> Cost:
     """The predicted cost of block coordinate descent; ``row`` are the seconds for a row of a sweep."""
     if compares(problem):
-        found, slow = compared_cost(problem), numpy_seconds(problem)
-        once = row == ROW_COMPILED and slow > SWEEP_COMPARED.seconds  # worth the compilation for one solve
-        return found if once else replace(found, seconds=slow)
+        found = compared_cost(problem)
+        return found if row == ROW_COMPILED else replace(found, seconds=numpy_seconds(problem))
     if any(isinstance(term.functional, SquaredDistances) for term in problem.losses):
         return apart_cost(problem, row)
     found = factor_cost(problem, 60, kinked=2.0, row=row)
