@@ -7,6 +7,7 @@ from typing import Any
 
 from npkl_models.errors import unknown
 from npkl_models.files.machine import available_bytes
+from npkl_models.linalg.compile import WORTH
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.units import binary_units
 from npkl_models.solve.backend import Backend
@@ -14,14 +15,16 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options
 from npkl_models.solve.registry import backends
 
-START = "start"  # an option that a backend may ignore
+START = "start"
+MAY_IGNORE = (START, "random_state")  # options that a backend may ignore: a run without chance has every seed
 FAR = 3.0  # a prediction above this many times the time limit counts as too long
 
 
 def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
     """The costs of the backends that support problem and options, and the reasons against the others.
 
-    The option ``start`` excludes no backend: a backend without a warm start ignores the start.
+    The options ``start`` and ``random_state`` exclude no backend: one without a warm start or without chance
+    ignores them.
     """
     costs: dict[str, Cost] = {}
     declined: list[str] = []
@@ -32,7 +35,7 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
     free = available_bytes()
     for name, backend in backends().items():
         reason = backend.reason(problem)
-        strange = [key for key in options if key not in backend.option_names and key != START]
+        strange = [key for key in options if key not in backend.option_names and key not in MAY_IGNORE]
         if reason is None and strange:
             reason = f"has no option {', '.join(strange)}"
         if reason is None:
@@ -57,7 +60,7 @@ def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
 
 
 def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
-    """The backend with the shortest predicted time.
+    """The quickest sure backend if it is soon ready; else the backend with the shortest predicted time.
 
     If there is a start, only backends with a warm start count, provided there are any. If the prediction is
     far above the time limit, the quickest anytime backend comes first, provided there is one.
@@ -66,6 +69,11 @@ def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
     if options.get(START) is not None:
         able = [name for name in costs if START in backends()[name].option_names] or able
     first = min(able, key=lambda name: costs[name].seconds)
+    sure = min(
+        (name for name in able if costs[name].sure), key=lambda name: costs[name].seconds, default=first
+    )
+    if options.get(START) is None and costs[sure].seconds <= WORTH:  # nothing small waits for a compilation
+        first = sure
     limit = Options(time_limit=options.get("time_limit")).time_limit
     if limit is None or costs[first].seconds <= FAR * limit:
         return first
@@ -75,5 +83,6 @@ def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
 
 
 def usable(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, without the start if the backend has no warm start."""
-    return {key: value for key, value in options.items() if key != START or key in backend.option_names}
+    """The options, without those that the backend ignores."""
+    own = backend.option_names
+    return {key: value for key, value in options.items() if key not in MAY_IGNORE or key in own}

@@ -13,11 +13,11 @@ minimiser is a minimiser over centred kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npkl_models.linalg.compile import WORTH, installed
 from npkl_models.lowrank.comparisons import compares, comparisons, refused
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
+from npkl_models.lowrank.cost import ROW_COMPILED
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import ROW_LEFT, BCDEngine
@@ -59,9 +59,10 @@ def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
 
 
 def _cost(problem: Statement) -> Cost:
-    fast = installed() and compilable(problem) and numpy_seconds(problem) > WORTH
-    held = problem.cost.data.any()  # without a cost, only losses bound a row: ill-conditioned row problems
-    return sweeping(problem, (ROW_COMPILED if fast else ROW_NUMPY) if held else ROW_LEFT)
+    if not problem.cost.data.any():  # only losses bound a row: ill-conditioned row problems
+        return sweeping(problem, ROW_LEFT)
+    fast, slow = sweeping(problem, ROW_COMPILED), numpy_seconds(problem)
+    return fast if installed() and compilable(problem) and slow > WORTH else replace(fast, seconds=slow)
 
 
 def _structure(problem: Statement) -> Structure:
