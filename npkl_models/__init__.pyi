@@ -76,7 +76,7 @@ from .solve.options import IterativeOptions, Options
 from .solve.portfolio import Portfolio
 from .solve.program import Plan, Program
 from .solve.takes import Powers, Takes
-from .solve.watch import Watch
+from .solve.watch import RunMonitor
 from .spectral.equivalence import equivalent_bound, equivalent_penalty
 
 __version__: str
@@ -129,6 +129,7 @@ __all__ = [
     "Program",
     "Regularizer",
     "RowNormBound",
+    "RunMonitor",
     "Solution",
     "SolverError",
     "SquaredDistances",
@@ -138,7 +139,6 @@ __all__ = [
     "Trace",
     "TracePower",
     "UnsupportedError",
-    "Watch",
     "WriteError",
     "__version__",
     "applications",

@@ -49,7 +49,7 @@ class Dual:
 
 
 @dataclass(frozen=True)
-class Demand:
+class CertifyOptions:
     """The options of a certificate (see `npkl_models.certify.prove.certify`) and what may help to make it."""
 
     method: str
@@ -84,13 +84,13 @@ class Demand:
         """The query for the slack S at a point W; a repair may cost ``tau`` per unit that S misses PSD by."""
         trace = max(float(np.sum(W**2)), tau, 1e-12)
         accuracy = min(0.5 * self.tol * problem.size(2 * objective) / trace, self.tol * norm_bound(S))
-        rng = fresh(self.random_state, S, W)
+        rng = generator_of(self.random_state, S, W)
         asked = (self.method, accuracy, self.failure_probability, rng, self.quick)
         return Query(*asked, deadline=self.deadline)
 
 
 def bound_from(
-    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
+    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: CertifyOptions
 ) -> Dual:
     """Bound the optimum of a problem by multipliers y, which are first moved into the domain.
 
@@ -126,7 +126,7 @@ def bound_from(
 
 def _moved(
     problem: Statement, y: Multipliers, V: Array, S: Matrix, error: float, objective: float,
-    asked: tuple[Demand, Query],
+    asked: tuple[CertifyOptions, Query],
 ) -> tuple[Multipliers, Matrix, float, Query, float]:  # fmt: skip
     """Multipliers that are easier to prove at large orders, and their slack less a margin, with its error.
 
@@ -158,7 +158,7 @@ def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
     return bool(problem.constraints) and problem.regularizer.vacuous and -found.estimate <= error
 
 
-def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:
+def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generator:
     """A generator of random numbers that no solver has used.
 
     If ``random_state`` is None, the operating system gives the seed. Otherwise the seed is a hash of
@@ -187,7 +187,13 @@ def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
 
 
 def _finite(
-    problem: Statement, y: Multipliers, S: Matrix, error: float, W: Array, objective: float, demand: Demand
+    problem: Statement,
+    y: Multipliers,
+    S: Matrix,
+    error: float,
+    W: Array,
+    objective: float,
+    demand: CertifyOptions,
 ) -> Dual:
     """The bound -sum f* - R*(-S) for a finite R*, which needs no repair.
 

@@ -186,7 +186,8 @@ class Certificate(Owner):
         else:
             head = f"{self.bound:.8g} <= optimum, objective {self.objective:.8g}"
             gap = f"{gap} for the targets that the point meets exactly" if self.feasible else "no gap"
-        lines = [f"certificate: {head}", f"{gap}, {label}, repair: {self.repair}"]
+        how = "" if self.repair == "none needed" else f" (multipliers repaired by {self.repair!r})"
+        lines = [f"certificate: {head}", f"{gap}, {label}{how}"]
         if not np.isfinite(self.upper):
             small = "" if self.feasible else f", more than the {self.feasibility:.0e} that is feasible"
             what = f"violation {self.violation:.1e}" + (f" ({self.missed})" if self.missed else "")

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import block_diag
 
-from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.bounds import CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED
 from npkl_models.certify.repairs import diagonal_price
 from npkl_models.linalg import Array, Mask, gamma
@@ -45,14 +45,14 @@ AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # multiple of the shortfall; share of the
 MOST = 1_000  # largest number of points for a dense basis of centred kernels
 
 
-def ways(problem: Statement, demand: Demand) -> int:
+def ways(problem: Statement, demand: CertifyOptions) -> int:
     """How many ways to a bound a certificate may try, each with randomised runs of its own."""
     if demand.quick:
         return 1
     return 1 + (split(problem) is not None) + _small_enough(problem)
 
 
-def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
+def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: CertifyOptions) -> Dual | None:
     """The bound from the multipliers of the anchored points alone; None if all points are anchored."""
     parts = split(problem)
     if parts is None:
@@ -76,7 +76,7 @@ def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Dema
 
 
 def bound_of_centred(
-    problem: Statement, y: Multipliers, V: Array, upper: float, demand: Demand
+    problem: Statement, y: Multipliers, V: Array, upper: float, demand: CertifyOptions
 ) -> Dual | None:
     """The bound over kernels centred in each component that may be translated; None if none may be."""
     blind = _centred(problem)
@@ -138,7 +138,7 @@ def _centred(problem: Statement) -> tuple[Basis, float] | None:
 
 
 def around_low_vectors(
-    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
+    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: CertifyOptions
 ) -> Dual:
     """The bound of multipliers; those around low vectors on few points may be scaled towards zero.
 
@@ -162,7 +162,7 @@ def around_low_vectors(
         vector = last.found.vector
         scaling = -AMPLY * (last.found.estimate + problem.regularizer.shift) / floor
         local = 0 < scaling < 1 and is_local(vector[:, None])[0]
-        if not local or demand.late or enough(problem, objective, best.bound, demand):
+        if not local or demand.late or certifies(problem, objective, best.bound, demand):
             break
         y = _scaled_near(problem, y, np.abs(vector) > SUPPORT * np.abs(vector).max(), 1 - scaling)
         last = bound_from(problem, y, V, objective, upper, share)
@@ -188,7 +188,7 @@ def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) 
     return problem.split_multipliers(scaled)
 
 
-def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:
+def by_signs(problem: Statement, dual: Dual, objective: float, demand: CertifyOptions) -> Dual:
     """The bound of multipliers whose slack is PSD by its signs, if this bound is larger.
 
     C must be proved PSD. The positive multipliers of squares (K_ii, tr K, distances, 1'K1) are kept, and all
@@ -208,15 +208,15 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -
     return replace(dual, bound=bound, rigour="proved", repair="positive multipliers", y=y)
 
 
-def _worth(problem: Statement, dual: Dual, objective: float, demand: Demand) -> bool:
+def _worth(problem: Statement, dual: Dual, objective: float, demand: CertifyOptions) -> bool:
     """Whether a better bound is wanted, and the attempt is promising or cheap."""
-    if dual.rigour in CERTIFIED and enough(problem, objective, dual.bound, demand):
+    if dual.rigour in CERTIFIED and certifies(problem, objective, dual.bound, demand):
         return False
     nothing = objective <= demand.tol * problem.size(objective) or dual.bound == float("-inf")
     return nothing or (problem.order <= DENSE_EIGH and dual.rigour in CERTIFIED)
 
 
-def enough(problem: Statement, objective: float, bound: float, demand: Demand) -> bool:
+def certifies(problem: Statement, objective: float, bound: float, demand: CertifyOptions) -> bool:
     """Whether the bound is finite and the relative gap is within the tolerance."""
     return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
 

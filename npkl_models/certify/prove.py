@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.certify.bounds import FEASIBILITY, Demand, Dual, bound_from
+from npkl_models.certify.bounds import FEASIBILITY, CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import ALARM, CERTIFIED, Certificate, outward, relative_gap
 from npkl_models.certify.fallbacks import (
     around_low_vectors,
     bound_of_anchored,
     bound_of_centred,
     by_signs,
-    enough,
+    certifies,
     ways,
 )
 from npkl_models.certify.points import ACTIVE, Given, read_point, recover_multipliers
@@ -101,14 +101,14 @@ def certify(
     False
     """
     instance(problem, Statement, "problem")
-    demand = Demand(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
+    demand = CertifyOptions(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
     return prove(problem, point, multipliers, kind, demand)
 
 
 def prove(
-    problem: Statement, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
+    problem: Statement, point: Any, multipliers: Multipliers | None, kind: str, demand: CertifyOptions
 ) -> Certificate:
-    """The certificate of a point, made with the methods and the accuracy of a `Demand`."""
+    """The certificate of a point, made with the methods and the accuracy of a `CertifyOptions`."""
     raised = np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
     with raised, quiet_blas(problem.order):
         units = binary_units(problem)
@@ -123,7 +123,7 @@ def _beyond(V: Array) -> OutOfRangeError:
 
 
 def _certify(
-    units: Units, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
+    units: Units, point: Any, multipliers: Multipliers | None, kind: str, demand: CertifyOptions
 ) -> Certificate:
     """The certificate in units in which no number is out of range."""
     started, problem = time.perf_counter(), units.problem
@@ -165,7 +165,7 @@ def _certify(
 
 
 def _both_sides(
-    problem: Statement, given: Given, y: Multipliers | None, demand: Demand
+    problem: Statement, given: Given, y: Multipliers | None, demand: CertifyOptions
 ) -> tuple[Target, Dual, float]:
     """The values of the point over the face, the dual side, and the gap for the targets that it meets."""
     target = target_of(problem, given)
@@ -184,7 +184,7 @@ def _both_sides(
 
 
 def _one_side(
-    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
+    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: CertifyOptions
 ) -> Dual:
     """The bound from the multipliers; if this bound does not suffice, the other bounds of `fallbacks`.
 
@@ -192,7 +192,7 @@ def _one_side(
     """
     demand = replace(demand, failure_probability=demand.failure_probability / ways(problem, demand))
     dual = around_low_vectors(problem, y, V, objective, upper, demand)
-    if not (enough(problem, objective, dual.bound, demand) or demand.quick):
+    if not (certifies(problem, objective, dual.bound, demand) or demand.quick):
         held = bound_of_anchored(problem, y, V, demand)
         dual = dual if held is None or held.bound <= dual.bound else held
         if not np.isfinite(dual.bound):
@@ -205,11 +205,11 @@ def _one_side(
 
 
 def _with_more_bounds(
-    problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
+    problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: CertifyOptions
 ) -> Dual:
     """Try more bounds as active, since a solver may leave a value inside that should reach its bound."""
     for active in ACTIVE[1:]:
-        if enough(problem, objective, dual.bound, demand):
+        if certifies(problem, objective, dual.bound, demand):
             break
         y = recover_multipliers(problem, V, active)
         other = bound_from(problem, y, V, objective, upper, demand)

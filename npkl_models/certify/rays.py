@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.bounds import Demand, bound_from
+from npkl_models.certify.bounds import CertifyOptions, bound_from
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor
@@ -44,7 +44,7 @@ def infeasible(problem: Statement, V: Array | None = None) -> bool:
             continue
         unit = y.scaled(1 / size)
         method = "auto" if search.order <= DENSE_EIGH else "cholesky"
-        demand = Demand(method, 1e-6, 1e-9, None, False)
+        demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
         found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
         terms = zip(search.constraints, unit.constraints, strict=True)
         magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)

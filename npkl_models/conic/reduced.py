@@ -26,7 +26,7 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.takes import Powers, Takes
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -113,7 +113,7 @@ class ReducedPlan:
     rows: tuple[Array, ...]  # the norms of these rows
     cone: Cvx
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Solve it."""
         reader = Reader(
             lambda: self._unscaled(self.unknown.value), self._multipliers,

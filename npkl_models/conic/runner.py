@@ -20,7 +20,7 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.watch import INTERRUPTED, Watch
+from npkl_models.solve.watch import INTERRUPTED, RunMonitor
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -69,8 +69,8 @@ class ConicRun:
     """One solve: the stretches of the solver, the best certificate so far, and the rules that end the run."""
 
     def __init__(
-        self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader, watch: Watch,
-        done: int = 0,
+        self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader,
+        watch: RunMonitor, done: int = 0,
     ) -> None:  # fmt: skip
         self.problem, self.program, self.options = problem, program, options
         self.reader, self.watch, self.done = reader, watch, done  # done: iterations of an earlier solver

@@ -20,7 +20,7 @@ from npkl_models.model.trace_cones import needs_majorisation
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.takes import Takes
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -90,7 +90,7 @@ class SDPPlan:
     options: ConicOptions
     model: Model
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Solve the problem, by SCS alone if its point is certified soon."""
         order, options = self.problem.order, self.options
         reader = Reader(self._kernel, self._multipliers)

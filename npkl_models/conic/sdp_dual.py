@@ -18,7 +18,7 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -89,7 +89,7 @@ class DualSDPPlan:
     model: DualModel
     cliques: float  # see `npkl_models.conic.solvers.choose_solver`
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Solve the program."""
         reader = Reader(self._kernel, self._multipliers, lambda value: -value, lambda s: SWAPPED.get(s, s))
         solver, options = choose_solver(self.options.solver, self.problem.order, self.cliques), self.options

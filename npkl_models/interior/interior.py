@@ -27,7 +27,7 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 ITERATIONS = 100
 LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
@@ -60,7 +60,7 @@ class InteriorPlan:
     problem: Statement
     options: InteriorOptions
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Follow the central path until the point is certified, or a limit is reached."""
         run = _Run(self.problem, self.options, watch)
         status = watch.attempt(run.until)
@@ -83,7 +83,7 @@ class _Run:
     gap = np.inf  # relative gap of the last iterate
     apart = np.inf  # distance of objective and bound of the last iterate
 
-    def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
+    def __init__(self, problem: Statement, options: InteriorOptions, watch: RunMonitor) -> None:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS

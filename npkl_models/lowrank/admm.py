@@ -93,7 +93,7 @@ class ADMMEngine(FactorEngine):
     def iterate(self) -> None:
         if self.finisher is not None:
             self.measured = {}
-            self.follow(self.finisher)
+            self.run_finisher(self.finisher)
             return
         self.count_work()
         before, alpha = self.V, self.relaxation
@@ -112,7 +112,7 @@ class ADMMEngine(FactorEngine):
         self.balance(primal, dual)
         if self.options.polish != "none" and self.residual <= POLISH_BELOW:
             self.finisher = self._polisher()
-            self.note = f"last digits by {self.options.polish}"
+            self.note = f"polished by {self.options.polish}"
 
     def count_work(self) -> None:
         """Count the work of an iteration."""

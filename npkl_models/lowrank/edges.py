@@ -210,7 +210,7 @@ class EdgeModel:
             if self.replaced(block.loss):
                 self.y[block.part] = new[block.part]
 
-    def follow(self, y: Sequence[Array], beta: float) -> None:
+    def begin_with(self, y: Sequence[Array], beta: float) -> None:
         """Take over multipliers, an array for each term, and the penalty that belongs to them."""
         if self.smooth:
             return

@@ -97,7 +97,7 @@ class BCDKLEngine(BCDEngine):
         elif self.unlabelled == "block":
             self.others.block(self.V)
         own = self.unlabelled == "rows" and self.model.smooth
-        self.take_over(measured if own else None)
+        self.measure(measured if own else None)
         change = float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
         if not self.model.smooth:
             self.residual = change

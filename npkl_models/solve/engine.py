@@ -47,7 +47,7 @@ class Engine(ABC):
         """Improve the factor in the span of low eigenvectors of the slack; False if this is not possible."""
         return False
 
-    def follow(self, finisher: Engine) -> None:
+    def run_finisher(self, finisher: Engine) -> None:
         """Do one iteration of the engine that has taken over, and copy its state."""
         before = finisher.work
         finisher.iterate()

@@ -15,7 +15,7 @@ from npkl_models.solve.engine import Engine
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.looks import Run
 from npkl_models.solve.options import IterativeOptions
-from npkl_models.solve.watch import BROKEN, Watch
+from npkl_models.solve.watch import BROKEN, RunMonitor
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class EnginePlan(ABC):
     def describe(self) -> str:
         """Describe the sizes, and the memory that they need."""
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Iterate until the point is certified, or a limit is reached."""
         try:
             engine = self.engine()

@@ -27,7 +27,7 @@ from npkl_models.presolve.units import Units
 from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.eigenbound import CERTIFIED
 from npkl_models.solve.options import Options
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
 NOT_ANCHORED = (
@@ -96,7 +96,7 @@ def in_statement(claim: object, units: Units) -> Claim:
     )  # fmt: skip
 
 
-def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solution:
+def judge(problem: Statement, backend: str, claim: Claim, watch: RunMonitor) -> Solution:
     """The solution of a claim, with a certificate and the status that follows from it."""
     _check(problem, backend, claim)
     found = _or_zero(problem, _certificate(problem, claim, watch), claim, watch)
@@ -136,7 +136,7 @@ def judge_point(
     The bound comes from the multipliers of the point, or from other known multipliers ``y`` if these give a
     smaller gap.
     """
-    watch = Watch(Options(tol=tol, feasibility=feasibility), label)
+    watch = RunMonitor(Options(tol=tol, feasibility=feasibility), label)
     own = point.multipliers if isinstance(point, Solution) and point.problem is problem else None
     kind, V = ("factor", point.V) if isinstance(point, Solution) else ("auto", point)
     found = max(
@@ -152,7 +152,7 @@ def judge_point(
     )  # fmt: skip
 
 
-def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate | None:
+def _certificate(problem: Statement, claim: Claim, watch: RunMonitor) -> Certificate | None:
     """The better of two certificates: with the solver's multipliers, or with those of its point."""
     known = watch.issued(problem, claim.certificate)
     if known is not None:
@@ -170,7 +170,9 @@ def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate 
     return other if other.bound > first.bound else first
 
 
-def _or_zero(problem: Statement, found: Certificate | None, claim: Claim, watch: Watch) -> Certificate | None:
+def _or_zero(
+    problem: Statement, found: Certificate | None, claim: Claim, watch: RunMonitor
+) -> Certificate | None:
     """The certificate of K = 0 if K = 0 is certified, else the given certificate.
 
     A solver may only come near K = 0. If the reference value is zero (no cost, no loss at zero), the relative
@@ -190,7 +192,7 @@ class _Case:
     problem: Statement
     claim: Claim
     found: Certificate | None
-    watch: Watch
+    watch: RunMonitor
 
     @property
     def V(self) -> Array | None:

@@ -17,7 +17,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.cost import certificate_seconds, proof_seconds
 from npkl_models.solve.engine import FIRST_LOOK, Engine
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.watch import BROKEN, Watch
+from npkl_models.solve.watch import BROKEN, RunMonitor
 
 FARTHEST = 0.05  # the first look comes at this residual at the latest, however large tol is
 THOROUGH = 0.1  # below this multiple of tol, a quick certificate without a bound is followed by a full one
@@ -39,7 +39,7 @@ DEEP = 1e12  # below minus this many times the first objective's size, the objec
 class Run:
     """The state of one run."""
 
-    def __init__(self, problem: Statement, engine: Engine, watch: Watch) -> None:
+    def __init__(self, problem: Statement, engine: Engine, watch: RunMonitor) -> None:
         self.problem, self.engine, self.watch = problem, engine, watch
         self.tol = watch.options.tol
         self.last: Certificate | None = None

@@ -16,7 +16,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.presolve.step import Point, Smaller
 from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import IterativeOptions
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 
 def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
@@ -77,7 +77,7 @@ def judged(
 ) -> Solution:  # fmt: skip
     """The solution of the whole problem from a point and multipliers, with a certificate of its own."""
     asked = {key: options[key] for key in ("tol", "rigour") if key in options}
-    watch = Watch(IterativeOptions(**asked), found.backend)
+    watch = RunMonitor(IterativeOptions(**asked), found.backend)
     status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
     claim = Claim(V, y, status, found.objective, found.iterations, words)
     out = judge(problem, found.backend, claim, watch)

@@ -15,7 +15,7 @@ from npkl_models.presolve.units import Units
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
-from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
+from npkl_models.solve.watch import BROKEN, RunMonitor, progress_log, quiet
 
 
 class Plan(Protocol):
@@ -33,7 +33,7 @@ class Plan(Protocol):
     K and S of order 6, 9 multipliers with 0 bounds; a Schur complement of that order an iteration; ...
     """
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Run the solver, report its iterates to the watch, and stop when the watch requires it."""
 
     def describe(self) -> str:
@@ -94,14 +94,14 @@ class Program:
         interrupts.heed_all()
         started = clock()
         with progress_log(self.options.verbose), quiet(), quiet_blas(self.problem.order):
-            watch = Watch(self.options, self.backend, self.units, allowance)
+            watch = RunMonitor(self.options, self.backend, self.units, allowance)
             solution = judge(self.face.problem, self.backend, self._run(watch), watch)
         solution = replace(
             solution, build_time=self.build_time, solve_time=clock() - started
         )  # fmt: skip
         return solution if self.face.whole else self._unfolded(solution)
 
-    def _run(self, watch: Watch) -> Claim:
+    def _run(self, watch: RunMonitor) -> Claim:
         try:
             return in_statement(self.plan.run(watch), self.units)
         except BROKEN as error:

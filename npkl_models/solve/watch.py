@@ -14,7 +14,7 @@ import numpy as np
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
-from npkl_models.certify.bounds import Demand
+from npkl_models.certify.bounds import CertifyOptions
 from npkl_models.certify.certificate import Budget, Certificate, inward
 from npkl_models.certify.prove import prove
 from npkl_models.certify.slater import Interior, interior
@@ -52,7 +52,7 @@ class Ended(Exception):
         self.status = status
 
 
-class Watch:
+class RunMonitor:
     """Monitor of one run: the solver reports its iterates to the watch, and the watch tells it when to stop.
 
     Attributes
@@ -67,7 +67,7 @@ class Watch:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> watch = nm.Watch(nm.Options(), "mine")
+    >>> watch = nm.RunMonitor(nm.Options(), "mine")
     >>> row = watch.record(iteration=1, objective=2.0, bound=1.0, residual=0.1, rank=3)
     >>> watch.history
     History(1 rows)
@@ -155,7 +155,7 @@ class Watch:
             y = None if y is None else units.multipliers(y)
         asked = (method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
         until = self.deadline + GRACE * (self.options.time_limit or 0.0)
-        demand = Demand(*asked, until, last, self.options.feasibility, restoring)
+        demand = CertifyOptions(*asked, until, last, self.options.feasibility, restoring)
         found = prove(problem, now, y, kind, demand)
         self.work += certificate_seconds(problem)
         self._proof = max(self._proof, self.seconds - began)

@@ -17,7 +17,7 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Takes
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 from npkl_models.spectral.concave import POWERS, printed_rank, spectral_cost, trace_power
 
 
@@ -41,7 +41,7 @@ class ClosedFormPlan:
     problem: Statement
     options: ClosedFormOptions
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Compute the kernel, and its certificate."""
         problem, R = self.problem, trace_power(self.problem)
         y = problem.derivatives(np.zeros((problem.n, 1)))

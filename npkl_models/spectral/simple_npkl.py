@@ -25,7 +25,7 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Takes
-from npkl_models.solve.watch import Ended, Watch
+from npkl_models.solve.watch import Ended, RunMonitor
 from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost
 from npkl_models.spectral.proximal import ProximalDual, growing, inner_ascent
 
@@ -53,7 +53,7 @@ class SimpleNPKLOptions(IterativeOptions):
 class Ascent:
     """The evaluations of the dual in one run, with the best bound and the best kernel."""
 
-    def __init__(self, dual: Dual, options: IterativeOptions, watch: Watch, most: int) -> None:
+    def __init__(self, dual: Dual, options: IterativeOptions, watch: RunMonitor, most: int) -> None:
         self.dual, self.options, self.watch = dual, options, watch
         self.most = options.max_iter or most
         self.best = self.kernel = dual.nothing()  # the highest bound, the lowest objective
@@ -211,7 +211,7 @@ class AscentPlan(ABC):
         """The dual of the problem."""
         return Dual(self.problem, deadline)
 
-    def run(self, watch: Watch) -> Claim:
+    def run(self, watch: RunMonitor) -> Claim:
         """Ascend until the gap is at most the tolerance, or a limit is reached."""
         options = self.options
         dual = self.dual(watch.deadline)
@@ -226,7 +226,7 @@ class AscentPlan(ABC):
 
         return self._claim(ascent, watch.attempt(work), watch)
 
-    def _claim(self, ascent: Ascent, status: Status, watch: Watch) -> Claim:
+    def _claim(self, ascent: Ascent, status: Status, watch: RunMonitor) -> Claim:
         if not np.isfinite(ascent.best.bound):
             return Claim(None, None, status)
         problem, V, x = self.problem, ascent.kernel.V, ascent.best.x

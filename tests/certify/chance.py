@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.bounds import fresh
+from npkl_models.certify.bounds import generator_of
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 
@@ -47,7 +47,7 @@ def matrix(kind: str, rng: np.random.Generator) -> sp.csr_array:
         out = sp.block_diag(parts, format="csr")
         return sp.csr_array(out - 0.02 * sp.diags_array(np.repeat([1.0, 0.0], half)))
     if kind == "relatives":  # orthogonal to the start of a matrix with the same degrees and numbers
-        x = fresh(0, 2.0 * identity - ring(rng.permutation(n)), np.zeros((n, 1))).standard_normal(n)
+        x = generator_of(0, 2.0 * identity - ring(rng.permutation(n)), np.zeros((n, 1))).standard_normal(n)
         v = rng.standard_normal(n)
         v[np.abs(v) < 1.5] = 0.0
         v -= (v @ x) / (x @ x) * x * (v != 0)
@@ -66,7 +66,9 @@ def count(kind: str, size: int, seed: int) -> Counter:
     for _ in range(size):
         S = matrix(kind, rng)
         true = float(np.linalg.eigvalsh(S.toarray())[0])
-        found = min_eigenvalue(S, None, Query("lanczos", 1e-6, 1e-6, fresh(0, S, np.zeros((S.shape[0], 1)))))
+        found = min_eigenvalue(
+            S, None, Query("lanczos", 1e-6, 1e-6, generator_of(0, S, np.zeros((S.shape[0], 1))))
+        )
         out["spectra"] += 1
         out["bounds"] += bool(np.isfinite(found.lower))
         out["false"] += bool(found.lower > true + 1e-12)

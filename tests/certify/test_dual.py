@@ -7,13 +7,13 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certify import bounds
-from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.bounds import CertifyOptions, Dual, bound_from
 from npkl_models.certify.fallbacks import by_signs
 from npkl_models.linalg import norm_bound
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.proof.eigenbound import EigenBound
 
-DEMAND = Demand("auto", 1e-6, 1e-4, 0, False)
+DEMAND = CertifyOptions("auto", 1e-6, 1e-4, 0, False)
 PAIR = nm.Entries(4, ([0, 1], [1, 2]))
 ORDINARY = NoRegularizer()
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.certify import fallbacks
-from npkl_models.certify.bounds import Demand, bound_from
+from npkl_models.certify.bounds import CertifyOptions, bound_from
 from npkl_models.proof.bounds import DENSE_EIGH
 
 N = DENSE_EIGH + 60
@@ -27,7 +27,7 @@ def ring(loss, bad):
 
 
 def demand(quick=False):
-    return Demand("auto", 1e-6, 1e-6, 0, quick, None)
+    return CertifyOptions("auto", 1e-6, 1e-6, 0, quick, None)
 
 
 @pytest.mark.parametrize("bad", [1, 3])

@@ -12,7 +12,7 @@ from npkl_models.cli import path
 from npkl_models.cli.main import main
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.recipe import fields_of
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_an_interrupt_ends_a_solve_with_130(monkeypatch, capsys):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Watch, "heed", interrupt)
+    monkeypatch.setattr(RunMonitor, "heed", interrupt)
     assert main(["solve", "--n", "40", "--backend", "admm"]) == 130
     assert "interrupted" in capsys.readouterr().err
 

@@ -18,7 +18,7 @@ from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.rows.sweeps import COLOURED
 from npkl_models.lowrank.structure import structure
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import RunMonitor
 
 compiled_here = pytest.mark.skipif(not available(), reason="numba is not installed")
 COLD = """
@@ -127,7 +127,7 @@ def test_compilation_is_said_and_is_no_part_of_the_clock_but_of_the_limit(listen
     if listened:
         caplog.set_level("INFO", logger="npkl_models")
     loop, began, before = Slow(), time.perf_counter(), clock()
-    watch = Watch(nm.IterativeOptions(time_limit=10.0), "mine")
+    watch = RunMonitor(nm.IterativeOptions(time_limit=10.0), "mine")
     assert loop(1) == 2
     assert loop(2) == 3
     assert time.perf_counter() - began >= 0.3

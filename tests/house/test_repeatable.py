@@ -31,6 +31,10 @@ def problem(name):
     """One that the first backend solves, ones that it hands over, and one with points that nothing holds."""
     if name == "stiff":
         return nm.mvu(nm.datasets.load("swiss_roll", n=40, random_state=0).X, 6, weight=100.0)
+    if name == "handed":  # an order at which a sure backend would take more than a second
+        y = np.arange(700) % 2
+        X = np.random.default_rng(0).normal(size=(700, 3)) + 3 * y[:, None]
+        return nm.pcp(nm.laplacian(X, 5, shift=0.1), nm.Pairs.from_labels(y, 200, 200, 0))
     data = nm.datasets.load("iris")
     pairs = nm.Pairs.from_labels(data.y, 90, 90, 0)
     if name == "easy":
@@ -43,7 +47,7 @@ def problem(name):
 def solved(name):
     """By the default; one by a portfolio that hands over soon."""
     if name == "handed":
-        return problem("easy").solve(nm.Portfolio(share=0.0, shortest=5e-3))
+        return problem("handed").solve(nm.Portfolio(share=0.0, shortest=5e-3))
     return problem(name).solve()
 
 

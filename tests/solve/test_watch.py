@@ -23,7 +23,7 @@ def test_one_slow_step_does_not_end_a_run_but_two_do(monkeypatch):
     """Compiling makes a first step slow: the clock looks ahead by the quicker of the last two."""
     now = [0.0]
     monkeypatch.setattr(watch.time, "perf_counter", lambda: now[0])
-    clock = watch.Watch(Options(time_limit=10.0))
+    clock = watch.RunMonitor(Options(time_limit=10.0))
     for at, wanted in ((6.0, None), (6.1, None), (8.0, None), (9.9, nm.Status.TIME_LIMIT)):
         now[0] = at
         assert clock.heed(None) is wanted
@@ -32,7 +32,7 @@ def test_one_slow_step_does_not_end_a_run_but_two_do(monkeypatch):
 def test_a_certificate_that_is_only_predicted_is_kept_time_for_up_to_half_of_the_limit(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(watch.time, "perf_counter", lambda: now[0])
-    clock = watch.Watch(Options(time_limit=10.0))
+    clock = watch.RunMonitor(Options(time_limit=10.0))
     assert clock.affords(10.0)
     clock.expect(3.0)
     assert clock.proof_ahead == 3.0

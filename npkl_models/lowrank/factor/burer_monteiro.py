@@ -51,7 +51,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.minimiser: Minimiser = LBFGS()
         self.restart(V)
 
-    def follow_on(self, y: Multipliers, beta: float) -> None:
+    def begin_with(self, y: Multipliers, beta: float) -> None:
         """Continue with the multipliers and the penalty of another engine."""
         self.f.begin_with(y, beta)
         self.point = self.f.at(self.point.W)
@@ -61,7 +61,7 @@ class BurerMonteiroEngine(FactorEngine):
         """Make the steps by another minimiser from now on."""
         self.minimiser = minimiser
 
-    def move_to(self, V: Array) -> None:
+    def set_factor(self, V: Array) -> None:
         """Go on from another factor with the same multipliers and the same method."""
         self.point = self.f.at(self.problem.drop(V))
         self._measure()

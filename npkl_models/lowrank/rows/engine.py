@@ -106,13 +106,13 @@ class BCDEngine(FactorEngine):
         else:
             self._sweep()
 
-    def take_over(self, measured: tuple[float, float] | None) -> None:
+    def measure(self, measured: tuple[float, float] | None) -> None:
         """Set objective and residual after a sweep, from its own measurements or by an evaluation."""
         self.work += self.sweep_seconds()
         if measured is None:
             self.merit = self._evaluate()
         else:
-            self._follow_sweep(*measured)
+            self._from_sweep(*measured)
 
     def sweep_seconds(self) -> float:
         """The predicted seconds of a sweep, and of the rows that the last sweep has left to numpy."""
@@ -124,7 +124,7 @@ class BCDEngine(FactorEngine):
     def _sweep(self) -> None:
         measured = self.sweeper.run(self.V)
         self.centred(self.V)
-        self.take_over(measured)
+        self.measure(measured)
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
@@ -140,16 +140,16 @@ class BCDEngine(FactorEngine):
         """Drop columns that have become negligible: many columns help at the beginning, few remain."""
         V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
-            self.take_up(V)
+            self.set_factor(V)
 
-    def take_up(self, V: Array) -> None:
+    def set_factor(self, V: Array) -> None:
         """Go on from another factor, with the counts so far."""
         self.V = aligned(V)
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
 
-    def _follow_sweep(self, fall: float, gradient: float) -> None:
+    def _from_sweep(self, fall: float, gradient: float) -> None:
         """Set objective and residual from the measurements of a sweep, without an evaluation."""
         self.merit -= fall
         self.objective, primal = self.merit + self.constant, 0.0

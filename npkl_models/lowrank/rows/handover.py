@@ -63,8 +63,8 @@ class Swept(Protocol):
 
     def multipliers(self) -> Multipliers: ...
     def sweep_seconds(self) -> float: ...
-    def take_up(self, V: Array) -> None: ...
-    def follow(self, finisher: Engine) -> None: ...
+    def set_factor(self, V: Array) -> None: ...
+    def run_finisher(self, finisher: Engine) -> None: ...
 
 
 class Handover:
@@ -109,7 +109,7 @@ class Handover:
         """A Newton step, and sweeps after it; return to sweeps if Newton steps gain too little."""
         engine, finisher = self.engine, self.finisher
         assert finisher is not None
-        engine.follow(finisher)
+        engine.run_finisher(finisher)
         if self.mixed:
             self._sweep_between(finisher)
         self._return_if_worse()
@@ -138,19 +138,19 @@ class Handover:
         if self.mixed:
             self.finisher.step_by(Newton(INNER, MORE))
         if not self.finisher.f.smooth:
-            self.finisher.follow_on(y, engine.model.beta)
-        engine.note = f"last digits by Newton steps{', with sweeps between them' if self.mixed else ''}"
+            self.finisher.begin_with(y, engine.model.beta)
+        engine.note = "sweeps became slow, so Newton steps finished the run"
 
     def _sweep_between(self, finisher: BurerMonteiroEngine) -> None:
         """Drop faint columns; then sweep a few times with the multipliers of the Newton steps."""
         engine = self.engine
         V = aligned(self._narrowed(finisher) if engine.options.rank == "auto" else engine.V.copy())
         f = finisher.f
-        engine.model.follow([f.y[channel.part] for channel in f.channels], f.beta)
+        engine.model.begin_with([f.y[channel.part] for channel in f.channels], f.beta)
         for _ in range(BETWEEN if V.shape[1] > LINES else 0):  # rows of few numbers hardly turn
             engine.sweeper.run(V)
             engine.work += engine.sweep_seconds()
-        finisher.move_to(V)
+        finisher.set_factor(V)
         engine.V, engine.objective, engine.residual = finisher.V, finisher.objective, finisher.residual
 
     def _narrowed(self, finisher: BurerMonteiroEngine) -> Array:
@@ -190,4 +190,4 @@ class Handover:
             logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
             self.restart()
             self.begin_after = AGAIN * self.total
-            engine.take_up(engine.V if lower else V)
+            engine.set_factor(engine.V if lower else V)
