@@ -90,7 +90,8 @@ class Tasks:
         form, made = self.form, self.made_of(self.form)
         steps.refuse_large(made.problem)
         recorder = steps.Recorder(made.problem, job.watch, made.anchors)
-        solution = made.problem.solve(form.recipe.backend, callback=recorder, **form.solving())
+        shown = {"rank": "auto"} if form.recipe.backend == "auto" else {}  # of those that show a factor
+        solution = made.problem.solve(form.recipe.backend, callback=recorder, **form.solving() | shown)
 
         def progress(k: int, count: int) -> None:
             job.check()

@@ -32,8 +32,8 @@ class Choice:
     short : str
         Reason without the other backends.
     rows : tuple of (backend, seconds, bytes, words)
-        Predictions, the quickest backend first. Backends that do not support the problem follow, with
-        infinite seconds and the reason.
+        Predictions, the chosen backend first, then the quickest. Backends that do not support the problem
+        follow, with infinite seconds and the reason.
     """
 
     name: str
@@ -70,6 +70,9 @@ class Choice:
 
 def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice:
     """Choose the backend with the smallest predicted time among those that fit into memory.
+
+    A backend whose time does not depend on the condition of the problem comes first if it is predicted to
+    take at most a second: it needs no compilation.
 
     Parameters
     ----------
@@ -118,7 +121,7 @@ def _chosen(costs: dict[str, Cost], declined: list[str], options: Mapping[str, A
     words += f"; cannot: {'; '.join(declined)}" if declined else ""
     known = [(name, cost.seconds, cost.bytes, get_backend(name).summary) for name, cost in costs.items()]
     cannot = [(line.split(" ", 1)[0], float("inf"), 0.0, line.split(" ", 1)[1]) for line in declined]
-    return Choice(chosen, words, short, (*sorted(known, key=lambda row: row[1]), *cannot))
+    return Choice(chosen, words, short, (*sorted(known, key=lambda row: (row[0] != chosen, row[1])), *cannot))
 
 
 @overload

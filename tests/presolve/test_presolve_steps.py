@@ -212,7 +212,8 @@ def test_who_is_stopped_among_the_parts_has_a_point(steps):
     iterations = [iterate.iteration for iterate in seen]
     assert iterations == sorted(set(iterations))
     for iterate in seen:
-        assert iterate.objective == pytest.approx(problem.objective_of_factor(iterate.V))
+        if iterate.V is not None:  # the interior-point method shows no factor on its way
+            assert iterate.objective == pytest.approx(problem.objective_of_factor(iterate.V))
 
 
 def test_what_a_time_limit_cuts_among_the_parts_has_a_point():

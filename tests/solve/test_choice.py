@@ -15,12 +15,15 @@ REGISTRY = backends()
 
 def test_automatic_choice_gives_its_reason(small):
     name, reason = nm.choose_backend(small("pcp"))
+    assert name == "interior"  # sure, and soon ready
+    assert "by an interior-point method of our own" in reason
+    name, reason = nm.choose_backend(nm.pcp(*side_information("digits")))
     assert name == "bcd"
     assert "block coordinate descent" in reason
     name, reason = nm.choose_backend(small("B2:hinge"))
     assert name == "simple_npkl"
     assert "got tr K^2" in reason
-    assert "backend chosen: bcd" in small("pcp").solve().message
+    assert "backend chosen: interior" in small("pcp").solve().message
     L, pairs = side_information("breast_cancer")
     assert nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, bound=569.0))[0] == "simple_npkl"
     n = L.shape[0]

@@ -22,7 +22,14 @@ from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
 from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import DEAD, SMALL, Handover
-from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel, radius_of
+from npkl_models.lowrank.rows.sweeps import (
+    USUAL_SWEEPS,
+    VAST,
+    Sweeper,
+    choose_kernel,
+    numpy_seconds,
+    radius_of,
+)
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.incidence import Adjoint
@@ -51,7 +58,7 @@ class BCDEngine(FactorEngine):
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = first_model(problem, pairs, cold)
         self.first_beta = self.model.beta
-        self.radius = radius_of(problem)
+        self.radius, self.swept = radius_of(problem), 0
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
         if isinstance(self.sweeper, ApartSweeper) and isinstance(self.sweeper.cost, LowRankUpdate):
@@ -69,9 +76,9 @@ class BCDEngine(FactorEngine):
         self.restart(V)
 
     def make_sweeper(self) -> Sweeper:
-        """The sweeper for the values of the problem."""
-        own = self.options
-        compiled = choose_kernel(self.problem, own.kernel)
+        """The sweeper for the problem's values, compiled once numpy has done much counted work."""
+        own, spent = self.options, self.swept * numpy_seconds(self.problem) / USUAL_SWEEPS
+        compiled = choose_kernel(self.problem, own.kernel, spent)
         if isinstance(self.pairs, Comparisons):
             return CompareSweeper(self.problem, self.pairs, self.model, compiled, own.random_state)
         passes = Sweeper if self.pairs.apart is None else ApartSweeper
@@ -123,6 +130,9 @@ class BCDEngine(FactorEngine):
 
     def _sweep(self) -> None:
         measured = self.sweeper.run(self.V)
+        self.swept += 1
+        if not self.sweeper.compiled and self.swept % USUAL_SWEEPS == 0:
+            self.sweeper = self.make_sweeper()
         self.centred(self.V)
         self.measure(measured)
         if self.extrapolation is not None:

@@ -32,6 +32,7 @@ SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
 SWEEP_COMPARED = Loop("npkl_models.lowrank.rows.compiled_compare", "sweep_compared", 3.0)
 SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
+USUAL_SWEEPS = 60  # until a certificate
 IN_NUMPY = 30.0  # time in numpy over the predicted compiled time: the median of iris, wine and digits
 IN_NUMPY_COMPARED = 4.0  # the same for comparisons: 150 to 1,000 points with 10 and 50 comparisons for each
 VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
@@ -198,12 +199,16 @@ def check_kernel(kernel: str, able: bool) -> None:
         raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
 
 
-def choose_kernel(problem: Statement, kernel: str) -> bool:
-    """Whether compiled code updates the rows: it must support the losses, and the work must be worth it."""
+def choose_kernel(problem: Statement, kernel: str, spent: float = 0.0) -> bool:
+    """Whether compiled code updates the rows: it must support the losses, and the work must be worth it.
+
+    ``spent`` is the counted work of numpy so far; a run that takes longer than predicted changes to compiled
+    code, after the same number of sweeps wherever it runs.
+    """
     loop = loop_of(problem)
     if kernel == "numpy" or loop is None:
         return False
-    return kernel == "numba" or worth(numpy_seconds(problem))
+    return kernel == "numba" or worth(max(numpy_seconds(problem), spent))
 
 
 def numpy_seconds(problem: Statement) -> float:
@@ -220,7 +225,7 @@ def sweeping(problem: Statement, row: float) -> Cost:
         return found if row == ROW_COMPILED else replace(found, seconds=numpy_seconds(problem))
     if any(isinstance(term.functional, SquaredDistances) for term in problem.losses):
         return apart_cost(problem, row)
-    found = factor_cost(problem, 60, kinked=2.0, row=row)
+    found = factor_cost(problem, USUAL_SWEEPS, kinked=2.0, row=row)
     numbers = float(problem.n) * auto_rank(problem)
     if numbers <= VAST:
         return found
