@@ -11,8 +11,7 @@ import numpy as np
 from npkl_models.linalg import Array, Matrix, gram_eigenvalues
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.show.dual import dual_summands, explain_dual
-from npkl_models.show.explain import explain, summands
+from npkl_models.show.explain import dual_summands, explain, explain_dual, summands
 from npkl_models.show.page import mathml
 
 ROUNDED = 1e-9  # smaller eigenvalues, relative to the largest, count as zero
@@ -30,7 +29,7 @@ class Point:
     ----------
     primal, dual : tuple of float
         Summands, in the order of `npkl_models.show.explain.summands` and
-        `npkl_models.show.dual.dual_summands`.
+        `npkl_models.show.explain.dual_summands`.
     objective, bound : float
         Objective and dual objective; the latter is minus infinity if y is not feasible.
     violation : float

@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 49_700),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 46_200),
     "lines of tests": (lambda: lines(TESTS), 31_000),
     "numeric constants at module level": (lambda: constants(PACKAGE), 800),
     "public names": (lambda: len(nm.__all__), 110),
