@@ -46,7 +46,7 @@ def test_a_full_disk_loses_nothing(tmp_path, full_disk):
     writers = {
         "p.npz": lambda path: problem.save(path),
         "p.dat-s": lambda path: to_sdpa(problem, path),
-        "labels.csv": lambda path: output.write_labels(path, np.arange(9000)),
+        "labels.csv": lambda path: output.write_csv(path, {"cluster": np.arange(9000)}),
         "page.html": lambda path: write_text(path, "x" * 5000),
         "table.json": lambda path: atomic.write_json(path, ["x" * 5000]),
         "image.png": lambda path: atomic.save_figure(Drawing(), path),
