@@ -12,8 +12,7 @@ from npkl_models.data.sdpa import to_sdpa
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # this import registers all backends
-from npkl_models.show.dual import Dual, explain_dual
-from npkl_models.show.explain import Explanation, explain
+from npkl_models.show.explain import Dual, Explanation, explain, explain_dual
 from npkl_models.show.report import write_handout
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import compile as compiled

@@ -9,7 +9,8 @@ import numpy as np
 
 import npkl_models as nm
 from npkl_models import Problem, backends, datasets
-from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
+from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, support_rows
+from npkl_models.solve.options import describe_options
 
 FOLDER = Path(__file__).parents[1] / "generated"
 
@@ -28,7 +29,7 @@ def write() -> None:
     rows = [(*row, summary) for row, summary in zip(linked, summaries, strict=True)]
     _write("support.md", markdown((*SUPPORT_COLUMNS, "what it is"), rows))
     for name, backend in (backends() | backends("printed")).items():
-        rows = [(f"`{option}`", *rest) for option, *rest in option_rows(backend)]
+        rows = [(f"`{option}`", *rest) for option, *rest in describe_options(backend.options)]
         _write(f"options_{name}.md", markdown(OPTION_COLUMNS, rows))
     for name, problem in instances().items():
         _write(f"form_{name}.md", form(problem))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,15 @@ import npkl_models.show.plots as plots
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.estimators.models import NPKLClustering
-from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.applications.estimators.side import scaled
 from npkl_models.applications.pair_noise import looks, rate
 from npkl_models.cli import output
 from npkl_models.cli.arguments import said
 from npkl_models.cli.console import say
+from npkl_models.cli.fitting import fitting
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
-from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import broken_by, in_words
@@ -56,11 +54,7 @@ def run(options: argparse.Namespace) -> int:
         say(_crowd(model.annotators_, model.annotator_rates_))
     say(_found(model.labels_, data, options.k))
     if options.out is not None:
-        if data.ids:
-            rows = zip(map(output.cell, data.ids), model.labels_.tolist(), strict=True)
-            write_text(options.out, "\n".join(["row,cluster", *(f"{name},{k}" for name, k in rows), ""]))
-        else:
-            output.write_labels(options.out, model.labels_)
+        output.write_csv(options.out, ({"row": data.ids} if data.ids else {}) | {"cluster": model.labels_})
     if options.plot is not None:
         output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
     return output.status_of(model.solution_)
@@ -84,18 +78,18 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, data: Dataset
     """The estimator with the options of the command, after its fit; warnings are printed in words later."""
     side = {} if options.links is None else _side(options.links, data)
     solving = recipe.solving()
-    asked: str = options.noise
-    noise: float | str | None = asked if asked == "auto" else None
-    if asked not in ("auto", "none"):
-        noise = rate(_number(asked))
+    noise: float | str | None = {"none": None}.get(options.noise, options.noise)
+    if noise not in ("auto", None):
+        try:
+            noise = rate(float(options.noise))
+        except ValueError:
+            raise ProblemError(f"--noise must be auto, none or a number, got {options.noise}") from None
     model = NPKLClustering(
         options.k, formulation=recipe.formulation, loss=recipe.loss, gamma=recipe.gamma,
         n_neighbors=recipe.n_neighbors, shift=recipe.shift, backend=recipe.backend, tol=solving.pop("tol"),
         options=solving, random_state=recipe.seed, noise=noise,
     )  # fmt: skip
-    with output.progress(f"{recipe.formulation}, n = {data.n}"), warnings.catch_warnings():
-        for kind in WARNINGS:
-            warnings.simplefilter("ignore", kind)
+    with fitting(f"{recipe.formulation}, n = {data.n}"):
         return model.fit(X, **side)
 
 
@@ -107,13 +101,6 @@ def _side(path: str, data: Dataset) -> dict[str, Any]:
         with gate(path, "a csv of pairs"):
             return {"pairs": found.pairs(data.n)}
     return {"pairs": found.ends, "y_pairs": found.sign, "annotator": found.annotator}
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ProblemError(f"--noise must be auto, none or a number, got {text}") from None
 
 
 def _suspects(audit: Audit, estimated: bool, conflicts: bool) -> str:

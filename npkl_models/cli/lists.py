@@ -10,7 +10,8 @@ from rich.console import OverflowMethod
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.data.datasets import names, origin
 from npkl_models.routes import get_backend
-from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
+from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, support_rows
+from npkl_models.solve.options import describe_options
 
 
 def backends(options: argparse.Namespace) -> int:
@@ -20,7 +21,7 @@ def backends(options: argparse.Namespace) -> int:
         return 0
     backend = get_backend(options.name)
     say(f"{backend.name}: {backend.summary}\n", soft_wrap=False)
-    _print(OPTION_COLUMNS, option_rows(backend))
+    _print(OPTION_COLUMNS, describe_options(backend.options))
     return 0
 
 

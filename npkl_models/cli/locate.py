@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import npkl_models.show.plots as plots
 from npkl_models.applications.estimators.localisation import Localisation
-from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.cli import output
 from npkl_models.cli.console import say
+from npkl_models.cli.fitting import fitting
 from npkl_models.data.sensors import Distances, read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.errors import ProblemError
-from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import gate
 from npkl_models.formulations.distances import check_joined
 from npkl_models.formulations.known_distances import Anchors, read_anchors
@@ -51,9 +48,7 @@ def run(options: argparse.Namespace) -> int:
     measured, n = given.measured, len(given.measured.names)
     what = f"{measured.d.size} distances of {n} sensors"
     what += "" if given.anchors is None else f", {given.anchors.points.size} of them anchors"
-    with output.progress(what), warnings.catch_warnings():
-        for kind in WARNINGS:  # the summary says it
-            warnings.simplefilter("ignore", kind)
+    with fitting(what):
         model.fit(
             (measured.i, measured.j, measured.d), anchors=given.anchors, bounds=given.bounds,
             weights=measured.weight, n_points=n,
@@ -64,7 +59,13 @@ def run(options: argparse.Namespace) -> int:
     for line in _found(model, given):
         say(line)
     if options.out is not None:
-        _write(options.out, model, given)
+        axes = AXES[: given.dimensions] if given.dimensions <= len(AXES) else None
+        names = axes or [f"x{k + 1}" for k in range(given.dimensions)]
+        columns = {"sensor": measured.names} | dict(zip(names, model.positions_.T, strict=True))
+        columns |= {"deviation": model.uncertainty_}
+        if model.unique_ is not None:
+            columns["unique"] = np.where(model.unique_, "yes", "no")
+        output.write_csv(options.out, columns)
     if options.plot is not None:
         points = None if given.anchors is None else given.anchors.points
         drawn = plots.network(
@@ -152,16 +153,3 @@ def _some(names: tuple[str, ...], which: Index) -> str:
     """The first names, and how many there are beyond them."""
     shown = ", ".join(names[k] for k in which[:SHOWN])
     return shown if which.size <= SHOWN else f"{shown} and {which.size - SHOWN} more"
-
-
-def _write(path: Path, model: Localisation, given: Network) -> None:
-    d = given.dimensions
-    axes = list(AXES[:d]) if d <= len(AXES) else [f"x{k + 1}" for k in range(d)]
-    columns = [[repr(x) for x in column.tolist()] for column in model.positions_.T]
-    columns.append(["" if np.isnan(s) else repr(s) for s in model.uncertainty_.tolist()])
-    axes.append("deviation")
-    if model.unique_ is not None:
-        columns.append(["yes" if one else "no" for one in model.unique_.tolist()])
-        axes.append("unique")
-    lines = [",".join(row) for row in zip(map(output.cell, given.measured.names), *columns, strict=True)]
-    write_text(path, "\n".join([",".join(["sensor", *axes]), *lines]) + "\n")

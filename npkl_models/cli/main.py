@@ -7,7 +7,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import shtab
 
@@ -15,17 +15,12 @@ import npkl_models.interrupts as interrupts
 from npkl_models._first import STATUS, end_at_once
 from npkl_models._version import __version__
 from npkl_models.cli.console import printer, reserved
-from npkl_models.cli.parser import others, points, problems, sensors
-from npkl_models.cli.parser.shared import Parser
+from npkl_models.cli.parser.commands import COMMANDS, Command
+from npkl_models.cli.parser.shared import Formatter, Parser, reader
 from npkl_models.errors import NPKLError
+from npkl_models.recipe.fields import FIELDS
 
 USAGE = 2
-COMMANDS = (
-    problems.add_solve, points.add_cluster, points.add_embed, sensors.add_locate,
-    problems.add_crosscheck, problems.add_path, problems.add_explain, others.add_explore,
-    others.add_backends, others.add_datasets, problems.add_report, others.add_export, others.add_warm_up,
-    others.add_version,
-)  # fmt: skip
 
 
 def command() -> NoReturn:
@@ -71,9 +66,26 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=__version__)
     shtab.add_argument_to(made, "--print-completion", help="completion for a shell, to be sourced there")
     commands = made.add_subparsers(required=True, metavar="command")
-    for add in COMMANDS:
-        add(commands)
+    for one in COMMANDS:
+        _add(commands, one)
     return made
+
+
+def _add(commands: Any, one: Command) -> None:
+    """Add the parser of a command; an option of a field that is not given sets no attribute."""
+    formatter = argparse.RawDescriptionHelpFormatter if one.plain else Formatter
+    about = {"help": one.summary, "description": one.description, "epilog": f"examples:{one.examples}"}
+    added = commands.add_parser(one.name, formatter_class=formatter, **about)
+    added.set_defaults(run=one.run or f"{one.name}.run")
+    for argument in one.arguments:
+        name, how = (argument, {}) if isinstance(argument, str) else argument
+        if name in FIELDS and "help" not in how:
+            field = FIELDS[name]
+            default = field.default_in(one.place)
+            words = field.words if default is None else f"{field.words} (default: {default})"
+            given = {"type": reader(field), "metavar": field.metavar, "choices": field.choices or None}
+            name, how = field.option, given | {"help": words, "default": argparse.SUPPRESS} | how
+        added.add_argument(name, **how)
 
 
 def _status() -> int:

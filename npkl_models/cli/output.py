@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,7 +15,6 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.cli.console import printer
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import finite, save_figure, write_json, write_text
-from npkl_models.linalg import Index
 from npkl_models.solve.watch import INTERRUPTED, listening
 
 KINDS = (".npz", ".json")
@@ -53,10 +52,11 @@ def check(path: Path | TextIO | None, what: str = "--out", kinds: tuple[str, ...
     """Raise an error if a file cannot be written; to be called before anything is computed."""
     if path is None or (".json" in kinds and not isinstance(path, Path)):
         return
+    ends = " or ".join(kinds)
     if not isinstance(path, Path):
-        raise ProblemError(f"{what} must be a file that ends with {' or '.join(kinds)}, got -")
+        raise ProblemError(f"{what} must be a file that ends with {ends}, got -")
     if not path.name.endswith(kinds):
-        raise ProblemError(f"{what} must end with {' or '.join(kinds)}, got {path}")
+        raise ProblemError(f"{what} must end with {ends}, got {path}")
     if path.is_dir():
         raise ProblemError(f"{what} must be a file, got the folder {path}")
     if not path.parent.is_dir():
@@ -120,12 +120,8 @@ def described(solution: Solution) -> dict[str, Any]:
     return {key: finite(value) for key, value in out.items()}
 
 
-def write_labels(path: Path, labels: Index) -> None:
-    """Write a header, and one label in each line."""
-    lines = "\n".join(map(str, labels.tolist()))
-    write_text(path, f"cluster\n{lines}\n")
+def write_csv(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write columns of one length with a header; a NaN is an empty cell."""
+    from pandas import DataFrame
 
-
-def cell(name: str) -> str:
-    """A name as a cell of a csv, in quotation marks if it needs them."""
-    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name
+    write_text(path, DataFrame(columns).to_csv(index=False, lineterminator="\n"))

@@ -16,7 +16,7 @@ from npkl_models.errors import optional
 from npkl_models.files.atomic import finite
 from npkl_models.problem import Problem
 from npkl_models.show.page import table as html_table
-from npkl_models.show.plots.tables import plot_crosscheck
+from npkl_models.show.plots.tables import crosscheck as plot_crosscheck
 from npkl_models.show.report import write_report
 
 _PACKAGES = ("npkl_models", "numpy", "scipy", "cvxpy", "clarabel", "scs", "scikit-learn")

@@ -1,4 +1,4 @@
-"""Solutions in the form for the page: numbers for its own drawings, and figures."""
+"""Solutions in the form for the page: numbers for its own drawings, figures, and Python programs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from npkl_models.answer.history import History
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.certify.bracket import bracket
-from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.explore.form import Form
-from npkl_models.explore.optimality import LARGEST, Point
+from npkl_models.explore.optimality import LARGEST, numbers
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
 from npkl_models.recipe.made import Made
@@ -39,9 +38,7 @@ class Answer:
 
     @cached_property
     def clusters(self) -> Index:
-        """The clusters by kernel k-means."""
-        count = groups(self.made, self.form)
-        return kernel_kmeans(self.solution, count, self.restarts)
+        return kernel_kmeans(self.solution, groups(self.made, self.form), self.restarts)
 
     @property
     def accuracy(self) -> float | None:
@@ -50,7 +47,6 @@ class Answer:
         return None if known is None else cluster_accuracy(known, self.clusters)
 
     def numbers(self) -> dict[str, Any]:
-        """The numbers beside the figures."""
         one = self.solution
         out: dict[str, Any] = {
             "status": one.status.name, "advice": one.status.value, "backend": one.backend,
@@ -66,17 +62,13 @@ class Answer:
             "certificate": str(found), "bracket": bracket(found), "rank": one.rank, "trace": one.trace,
         }  # fmt: skip
 
-    def clustered(self) -> dict[str, Any]:
-        """The numbers of k-means on the kernel, which may take longer than a quick solve."""
-        return {"sizes": np.bincount(self.clusters).tolist(), "accuracy": self.accuracy}
-
     def optimality(self) -> dict[str, Any]:
         """The numbers of primal, dual and conditions at the certificate's point and multipliers."""
         if self.solution.V is None or self.made.problem.order > LARGEST:
             return {}
         found = self.solution.certificate
-        numbers = Point.of(self.made.problem, found.point, found.multipliers).numbers()
-        return numbers | {"bound": found.bound, "gap": found.objective - found.bound}
+        told = numbers(self.made.problem, found.point, found.multipliers)
+        return told | {"bound": found.bound, "gap": found.objective - found.bound}
 
     @property
     def located(self) -> Array:
@@ -88,10 +80,11 @@ class Answer:
     def network(self, labels: Index | None, ax: Any) -> Any:
         """Draw the sensors and the anchors in the frame of the anchors, with the measured distances."""
         made = self.made
-        i, j = made.problem.losses[0].functional.indices
+        pairs = made.problem.losses[0].functional.indices
         names = [""] * made.problem.n if made.names is None else made.names
         anchors = None if made.anchors is None else made.anchors.points
-        return plots.network(self.located, (i, j), names=names, anchors=anchors, labels=labels, ax=ax)
+        how: dict[str, Any] = {"names": names, "anchors": anchors, "labels": labels}
+        return plots.network(self.located, (pairs[0], pairs[1]), ax=ax, **how)
 
     def figure(self, name: str, by: str, width: int, dark: bool) -> str:
         """One of `FIGURES` as SVG of the given width in pixels.
@@ -100,31 +93,29 @@ class Answer:
         """
         words, draw = FIGURES[chosen("figure", name, FIGURES)]
         if name == "joint_spectrum" and self.made.problem.order > LARGEST:
+            words = f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}"
             raise ProblemError(
-                f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}; "
-                "npkl_models.show.plots.joint_spectrum(solution) draws it from Python"
+                f"{words}; npkl_models.show.plots.joint_spectrum(solution) draws it from Python"
             )
-        width = int(np.clip(width, 240, 900))
+        labels = self.clusters if by == "clusters" else self.made.labels
+        drawn: Callable[[Any], Any]
         if name == "embedding" and self.made.anchors is not None:
-            classed = self.clusters if by == "clusters" else self.made.labels
-            return svg(partial(self.network, classed), SENSORS, width, round(0.8 * width), dark)
-        labels = self.made.labels
-        if by == "clusters" or labels is None:
-            labels = self.clusters
-        return svg(partial(draw, self.solution, labels), words, width, round(0.8 * width), dark)
+            words, drawn = SENSORS, partial(self.network, labels)
+        else:
+            drawn = partial(draw, self.solution, self.clusters if labels is None else labels)
+        width = int(np.clip(width, 240, 900))
+        return svg(drawn, words, width, round(0.8 * width), dark)
 
 
 SENSORS = "The sensors in the frame of the anchors, with the measured distances"
-Draw = Callable[[Solution, Index, Any], Any]
-
-FIGURES: dict[str, tuple[str, Draw]] = {
+FIGURES: dict[str, tuple[str, Callable[[Solution, Index, Any], Any]]] = {
     "kernel": ("The kernel, ordered by class or cluster", plots.kernel),
     "embedding": ("The points by the kernel, with the graph", partial(plots.embedding, edges=True)),
     "joint_spectrum": ("Eigenvalues of kernel and dual slack", lambda s, _, ax: plots.joint_spectrum(s, ax)),
     "pair_multipliers": ("The pairs that hold the kernel", lambda s, _, ax: plots.pair_multipliers(s, ax=ax)),
     "spectrum": ("Eigenvalues of the kernel", lambda s, _, ax: plots.spectrum(s, ax)),
     "rank_history": ("Columns of the factor", lambda s, _, ax: plots.rank_history(s, ax)),
-}  # fmt: skip
+}
 """The caption and the drawing function of each figure."""
 
 
@@ -134,41 +125,29 @@ def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[st
         "gamma": path.values * gamma, "objective": path.objective, "gap": path.relative_gap,
         "rank": path.rank, "iterations": path.iterations,
         "accuracy": [one.accuracy for one in answers], "status": [one.status.name for one in path.solutions],
-        "backend": path.solutions[0].backend,
+        "backend": path.solutions[0].backend, "between": between_numbers(path, gamma),
         "bracket": [bracket(one.certificate) for one in path.solutions],
     }  # fmt: skip
 
 
 def between_numbers(path: Path, gamma: float) -> dict[str, Any]:
-    """The proved bounds between the weights of a path, with the best kernel and its gap at each weight."""
-    weights, cover = grid(path.values), path.cover
+    """The proved bounds at the weights of a path, and at some between, with the best kernel and its gap."""
+    count, cover = path.values.size - 1, path.cover
+    steps = np.linspace(0, count, count * (BETWEEN + 1) + 1)
+    weights = np.exp(np.interp(steps, np.arange(count + 1), np.log(path.values)))
+    weights[:: BETWEEN + 1] = path.values
     return {
         "gamma": weights * gamma, "upper": cover.upper(weights), "lower": cover.lower(weights),
         "best": cover.best(weights), "gap": cover.gaps(weights), "worst": cover.guarantee,
     }  # fmt: skip
 
 
-def grid(weights: Array, between: int = BETWEEN) -> Array:
-    """The weights of a path, and ``between`` weights within each interval, evenly spaced in logarithms."""
-    steps = np.linspace(0, weights.size - 1, (weights.size - 1) * (between + 1) + 1)
-    fine = np.exp(np.interp(steps, np.arange(weights.size), np.log(weights)))
-    fine[:: between + 1] = weights
-    return fine
-
-
-def table(check: CrossCheck) -> dict[str, Any]:
-    """The table of a cross-check for the page."""
-    rows = [{"cells": cells(row), "ran": row.ran, "good": row.verdict == "agrees"} for row in check.rows]
-    return {"columns": COLUMNS, "rows": rows, "headline": check.headline(), "agrees": check.agrees}
-
-
 def thinned(history: History) -> dict[str, Array]:
     """The columns of a history, thinned to a few rows that include the last row and all rows with a bound."""
     count = len(history)
-    kept = np.arange(count)
+    kept = np.linspace(0, count - 1, min(SHOWN, count)).round().astype(np.intp)
     if count > SHOWN:
-        even = np.linspace(0, count - 1, SHOWN).astype(np.intp)
-        kept = np.union1d(even, np.flatnonzero(np.isfinite(history.bound))[-SHOWN:])
+        kept = np.union1d(kept, np.flatnonzero(np.isfinite(history.bound))[-SHOWN:])
     return {name: history[name][kept] for name in history.columns}
 
 
@@ -177,3 +156,53 @@ def groups(made: Made, form: Form) -> int:
     known = made.labels
     classes = 0 if known is None else int(np.unique(known[known >= 0]).size)
     return min(form.clusters or classes or FEW, made.problem.n)
+
+
+CLUSTERING = "from npkl_models.applications.clustering import {}kernel_kmeans"
+AUDIT = "from npkl_models.applications.audit import audit_pairs"
+PROGRAMS = {
+    "path": """gammas = np.geomspace{span!r}
+weights = gammas / {gamma!r}
+path = nm.regularization_path(problem, 'weight', weights, {how})
+print(path.objective, path.relative_gap, path.rank)""",
+    "compare": """backends = {names!r}
+check = nm.crosscheck(problem, backends, {keywords})
+print(check)""",
+    "step": """found = []
+
+
+def judge(iterate):
+    if iterate.V is not None:
+        proof = nm.certify(problem, iterate.V.copy(), kind='factor')
+        found.append((iterate.iteration, proof.objective, proof.bound, proof.min_eigenvalue))
+
+
+solution = problem.solve({how}, callback=judge)
+print(*found, sep='\\n')""",
+    "race": """for name in {names!r}:
+    began = time.process_time()
+    solution = problem.solve(name, {keywords})
+    print(name, time.process_time() - began, solution.status, solution.certificate)""",
+}
+IMPORTS = {"path": ("import numpy as np",), "race": ("import time",)}
+
+
+def solve_code(made: Made, form: Form) -> str:
+    """The program that solves and clusters."""
+    known = made.labels is not None
+    imports = (CLUSTERING.format("cluster_accuracy, " if known else ""), *([AUDIT] if form.wrong else []))
+    lines = [f"solution = problem.solve({form.recipe.backend!r}, {form.solving_words()})"]
+    lines += ["print(solution.summary())", f"clusters = kernel_kmeans(solution, {groups(made, form)})"]
+    lines += ["print(cluster_accuracy(data.y, clusters))"] if known else []
+    lines += ["print(audit_pairs(solution))"] if form.wrong else []
+    return made.script.code(*lines, imports=imports)
+
+
+def program(
+    kind: str, made: Made, form: Form, names: Sequence[str] = (), span: tuple[float, float, int] | None = None
+) -> str:
+    """One of `PROGRAMS`, for the backends ``names`` or for the values ``span`` of gamma."""
+    how = f"{form.recipe.backend!r}, {form.solving_words()}"
+    given = {"names": list(names), "span": span, "gamma": form.recipe.gamma, "how": how}
+    lines = PROGRAMS[kind].format(**given, keywords=form.solving_words(*names)).split("\n")
+    return made.script.code(*lines, imports=IMPORTS.get(kind, ()))

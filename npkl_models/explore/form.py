@@ -19,20 +19,16 @@ from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
 from npkl_models.recipe.told import FROM_POINTS
 from npkl_models.routes import backends
 
-CLUSTERS = Field(
-    "clusters", "int | None", None, "of kernel k-means", "solver", label="Clusters", empty="as classes", low=1
-)
-WRONG = Field(
-    "wrong", "float | None", None, "of the drawn pairs, which get the wrong kind", "pairs",
-    label="Wrong on purpose, share", low=0, high=0.5, of=("pairs",),
+INT = ("int | None", None)
+OWN = (
+    Field(
+        "wrong", "float | None", None, "of the drawn pairs, which get the wrong kind", "pairs",
+        label="Wrong on purpose, share", low=0, high=0.5, of=("pairs",),
+    ),
+    Field("rank", *INT, "columns of the factor", "solver", label="Rank r", empty="auto", low=1),
+    Field("max_iter", *INT, "at most", "solver", label="Iterations at most", empty="auto", low=1),
+    Field("clusters", *INT, "of kernel k-means", "solver", label="Clusters", empty="as classes", low=1),
 )  # fmt: skip
-RANK = Field(
-    "rank", "int | None", None, "columns of the factor", "solver", label="Rank r", empty="auto", low=1
-)
-MAX_ITER = Field(
-    "max_iter", "int | None", None, "at most", "solver", label="Iterations at most", empty="auto", low=1
-)
-OWN = (WRONG, RANK, MAX_ITER, CLUSTERS)
 """The fields that only the page has."""
 SHOWN = (*(one for one in FIELDS.values() if one.label), *OWN)
 FILES = {name: f"{name}_file" for name in ("data", "pairs", "comparisons", "distances", "anchors")}
@@ -41,15 +37,14 @@ FILES = {name: f"{name}_file" for name in ("data", "pairs", "comparisons", "dist
 
 @dataclass(frozen=True)
 class Form:
-    """The checked fields of the page."""
+    """The checked fields of the page; ``files`` are the paths of the uploaded files of the recipe."""
 
     recipe: Recipe
     files: Mapping[str, Path]
-    """The paths of the uploaded files of the recipe."""
-    clusters: int | None = None
     wrong: float | None = None
     rank: int | None = None
     max_iter: int | None = None
+    clusters: int | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], uploads: Mapping[str, Path]) -> Form:
@@ -58,20 +53,23 @@ class Form:
         for name in given:
             if name not in known:
                 raise unknown("field", name[:LONGEST], known)
-        own = {name: value for name, value in given.items() if name in FIELDS}
-        files = {}
+        own, files = {name: value for name, value in given.items() if name in FIELDS}, {}
         for name, upload in FILES.items():
             key = given.get(upload, "")
             if key not in (None, ""):
-                files[name] = _uploaded(upload, key, uploads)
+                if not isinstance(key, str):
+                    raise ProblemError(f"{upload} must be text, got {short(key)}")
+                if key not in uploads:
+                    gone = f"the uploaded file {key[:LONGEST]!r} is no longer here"
+                    raise ProblemError(f"{gone}; load it again")
+                files[name] = uploads[key]
                 own[name] = files[name].name
         _read_no_other_file(own, files)
         if not files.keys().isdisjoint(("comparisons", "distances")):  # the page sends its fields of points
             own = {name: value for name, value in own.items() if name not in FROM_POINTS}
         elif files:
             own.setdefault("n", None)  # all points of a file are used
-        mine = {one.name: one.read(given.get(one.name)) for one in OWN}
-        return cls(Recipe.from_dict(own, PAGE), files, **mine)
+        return cls(Recipe.from_dict(own, PAGE), files, *(one.read(given.get(one.name)) for one in OWN))
 
     @property
     def problem_alone(self) -> tuple[Recipe, Mapping[str, Path], float | None]:
@@ -83,11 +81,9 @@ class Form:
     def made(self) -> Made:
         """The problem, with its lines of code."""
         if self.wrong and "pairs" in self.files:
-            raise ProblemError(
-                "wrong pairs must be among pairs that are drawn from classes, got a file of pairs"
-            )
-        change = changer(self.wrong, self.recipe.seed) if self.wrong else None
-        return self.recipe.made(self.files, change)
+            drawn = "pairs that are drawn from classes"
+            raise ProblemError(f"wrong pairs must be among {drawn}, got a file of pairs")
+        return self.recipe.made(self.files, changer(self.wrong, self.recipe.seed) if self.wrong else None)
 
     def solving(self, *backends: str) -> dict[str, Any]:
         """The keywords of `Problem.solve`, for the form's own backend or for the given ones."""
@@ -100,45 +96,40 @@ class Form:
 
     def command(self) -> str:
         """The command that solves the same problem, or a comment with the reason why there is none."""
-        without = [one.name for one in OWN if one is not CLUSTERS and getattr(self, one.name) is not None]
+        without = [name for name in ("wrong", "rank", "max_iter") if getattr(self, name) is not None]
         if without:
             return f"# npkl solve has no option for {', '.join(without)}: use the Python code"
         return self.recipe.command()
 
 
 def controls() -> list[dict[str, Any]]:
-    """The fields for the page, each with its label, choices and default."""
+    """The fields for the page, each with its label, choices and default.
+
+    An empty choice leaves the choice to the formulation.
+    """
     names = {"data": datasets.names(), "backend": ["auto", *backends(), *backends("printed")]}
     return [
         {
             "name": one.name, "label": one.label, "part": one.part, "whole": one.whole, "empty": one.empty,
-            "choices": names.get(one.name, _choices(one)), "default": one.default_in(PAGE),
+            "choices": names.get(one.name, [""] * bool(one.choices and "None" in one.kind) + [*one.choices]),
+            "default": one.default_in(PAGE),
         }
         for one in SHOWN
     ]  # fmt: skip
 
 
-def _choices(one: Field) -> list[str]:
-    """The choices of a field; an empty one leaves the choice to the formulation."""
-    return ["", *one.choices] if one.choices and "None" in one.kind else list(one.choices)
-
-
 def formulations() -> dict[str, dict[str, Any]]:
     """For each formulation: its fields, its summary, the size of its basis, and the losses if not all."""
-    return {
-        name: {
-            "fields": _fields(name),
+    out = {}
+    for name, builder in FORMULATIONS.items():
+        used = fields_of(name, "")
+        out[name] = {
+            "fields": [*used, *(one.name for one in OWN if not one.of or set(one.of) & set(used))],
             "about": (builder.__doc__ or "").strip().split("\n")[0],
             "basis": str(BASIS) if needs_basis(name) else "none",
             "losses": list(KINDS) if name == "distances" else [],
         }
-        for name, builder in FORMULATIONS.items()
-    }
-
-
-def _fields(formulation: str) -> list[str]:
-    used = fields_of(formulation, "")
-    return [*used, *(one.name for one in OWN if not one.of or set(one.of) & set(used))]
+    return out
 
 
 def number_of(name: str, value: Any, whole: bool = False) -> Any:
@@ -155,11 +146,3 @@ def _read_no_other_file(own: Mapping[str, Any], files: Mapping[str, Path]) -> No
         given = own.get(name, FIELDS[name].default)
         if name not in files and isinstance(FIELDS[name].read(given), str):
             raise ProblemError(f"{name} must be {kind}, got {short(given)}")
-
-
-def _uploaded(name: str, key: Any, uploads: Mapping[str, Path]) -> Path:
-    if not isinstance(key, str):
-        raise ProblemError(f"{name} must be text, got {short(key)}")
-    if key not in uploads:
-        raise ProblemError(f"the uploaded file {key[:LONGEST]!r} is no longer here; load it again")
-    return uploads[key]

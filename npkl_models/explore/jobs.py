@@ -27,55 +27,47 @@ class Job:
     """A job with its events so far, and its ``answer``, which is None until there is one.
 
     ``owner`` is the tab that has started the job, and ``form`` is its form. The next job stops a
-    ``yielding`` job.
+    ``yielding`` job. A job that was asked to end is ``stopping``, until its current iteration has ended.
     """
 
     def __init__(self, kind: str, owner: str = "", form: Event | None = None, yielding: bool = False) -> None:
         self.key, self.kind = secrets.token_hex(6), kind
         self.owner, self.form, self.yielding = owner, form or {}, yielding
         self.answer: Any = None
-        self.ended = threading.Event()
-        self._stop = threading.Event()
-        self._events: list[Event] = []
-        self._lock = threading.Lock()
+        self.ended, self._stop = threading.Event(), threading.Event()
+        self._events: list[Event] = []  # only ever appended to
         self._last = 0.0
 
     def tell(self, kind: str, **content: Any) -> None:
-        """Add an event."""
-        with self._lock:
-            self._events.append({"kind": kind, **content})
+        self._events.append({"kind": kind, **content})
 
     def since(self, count: int) -> list[Event]:
         """The events after the first ``count`` events."""
-        with self._lock:
-            return self._events[count:]
+        return self._events[count:]
 
     def stop(self) -> None:
-        """Ask the job to end after its current iteration."""
         self._stop.set()
 
     @property
     def stopping(self) -> bool:
-        """Whether the job was asked to end."""
         return self._stop.is_set()
 
     def due(self) -> bool:
         """Whether it is time for another event."""
         now = time.perf_counter()
-        if now - self._last < EVERY:
-            return False
-        self._last = now
-        return True
+        late = now - self._last >= EVERY
+        self._last = now if late else self._last
+        return late
 
     def watch(self, row: Iterate) -> bool:
         """A solver's callback that sends an iterate now and then; True stops the run."""
         if self.due():
             self.tell("iterate", **row._replace(V=None, more={})._asdict())
-        return self._stop.is_set()
+        return self.stopping
 
     def check(self) -> None:
         """Raise `Stopped` if the job was asked to end."""
-        if self._stop.is_set():
+        if self.stopping:
             raise Stopped
 
 
@@ -89,8 +81,7 @@ class Jobs:
     @property
     def running(self) -> Job | None:
         """The job that has not ended; if there are two, the job that waits for the other one."""
-        every = [job for job in self._known.values() if not job.ended.is_set()]
-        return every[-1] if every else None
+        return next((job for job in reversed(self._known.values()) if not job.ended.is_set()), None)
 
     def get(self, key: str) -> Job:
         """The job with a key; a `ProblemError` if the job is not among the last few."""
@@ -98,18 +89,14 @@ class Jobs:
             raise ProblemError(f"the answer {key!r} is no longer kept; run it again")
         return self._known[key]
 
-    def begin(
-        self, kind: str, work: Callable[[Job], None], owner: str = "", form: Event | None = None,
-        yielding: bool = False,
-    ) -> Job:  # fmt: skip
+    def begin(self, kind: str, work: Callable[[Job], None], **of: Any) -> Job:
         """Start a job in a thread; a `ProblemError` if another job still runs and does not yield."""
         with self._lock:
             running = self.running
             if running is not None and not running.yielding:
                 raise ProblemError(f"one thing at a time: a {running.kind} is still running; stop it first")
-            if running is not None:
-                running.stop()
-            job = Job(kind, owner, form, yielding)
+            self.stop()
+            job = Job(kind, **of)
             self._known = dict([*self._known.items()][1 - KEPT :]) | {job.key: job}
         threading.Thread(target=_run, args=(job, work, running), daemon=True).start()
         return job

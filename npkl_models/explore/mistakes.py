@@ -18,24 +18,10 @@ LISTED = 10  # number of pairs that the page lists
 SOURCE = "with_mistakes"
 
 
-def mistaken(count: int, share: float, seed: int = 0) -> Index:
-    """The numbers of the pairs that get the wrong kind."""
-    return np.random.default_rng(seed).choice(count, round(share * count), replace=False)
-
-
 def with_mistakes(pairs: Pairs, share: float, seed: int = 0) -> Pairs:
-    """The same pairs, with the other kind for a share of them.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.explore.mistakes import with_mistakes
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3), (0, 5)])
-    >>> len(with_mistakes(pairs, 0.25)) == len(pairs)
-    True
-    """
+    """The same pairs, with the other kind for a share of them, drawn by a seed."""
     ends, sign = np.stack([pairs.i, pairs.j], axis=1), np.array(pairs.sign)
-    sign[mistaken(len(sign), share, seed)] *= -1
+    sign[np.random.default_rng(seed).choice(len(sign), round(share * len(sign)), replace=False)] *= -1
     return Pairs(pairs.n, ends[sign > 0], ends[sign < 0])
 
 
@@ -58,18 +44,12 @@ def audited(solution: Solution, labels: Index) -> dict[str, Any]:
     """
     found = audit_pairs(solution)
     i, j = found.pairs.T
-    is_wrong = found.must != (labels[i] == labels[j])
-    count = int(np.sum(is_wrong))
-    rows = zip(
-        found.pairs.tolist(), found.must, found.value, found.expected, found.score, is_wrong, strict=True
-    )
-    return {
-        "wrong": count, "pairs": len(found), "found": int(np.sum(is_wrong[:count])),
-        "rows": [
-            {
-                "pair": f"{i} – {j}", "kind": "must-link" if must else "cannot-link", "value": value,
-                "expected": expected, "score": score, "wrong": bad,
-            }
-            for (i, j), must, value, expected, score, bad in list(rows)[:LISTED]
-        ],
-    }  # fmt: skip
+    wrong = found.must != (labels[i] == labels[j])
+    count = int(np.sum(wrong))
+    rows = [
+        {"pair": f"{i[k]} – {j[k]}", "kind": "must-link" if found.must[k] else "cannot-link"}
+        | {name: getattr(found, name)[k] for name in ("value", "expected", "score")}
+        | {"wrong": wrong[k]}
+        for k in range(min(LISTED, len(found)))
+    ]
+    return {"wrong": count, "pairs": len(found), "found": int(np.sum(wrong[:count])), "rows": rows}

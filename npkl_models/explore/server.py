@@ -8,8 +8,7 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -26,7 +25,7 @@ LONGEST_STATE = 2_000  # largest number of characters of a state
 def serve(
     port: int = 0, browser: bool = True, announce: Callable[[str], None] | None = None, state: str = ""
 ) -> None:
-    """Serve the page until interrupted.
+    """Serve the page until interrupted; SIGTERM ends it like Ctrl-C, so that uploads are deleted.
 
     ``port`` 0 chooses a free port. ``announce`` is called with the address, which contains the token.
     ``state`` is the form with which the page opens, as copied by "Copy link" without the token.
@@ -39,30 +38,35 @@ def serve(
         If starlette, uvicorn or matplotlib is not installed.
     """
     uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
-    fragment = fragment_of(state)
-    token = secrets.token_urlsafe(24)
+    fragment, token = fragment_of(state), secrets.token_urlsafe(24)
     listening = _listen(port)
     port = listening.getsockname()[1]
     address = f"http://{HOST}:{port}/?token={token}{fragment}"
     listening.listen(QUEUE)  # a browser that comes early is not refused
     session: Any = None
+    alone = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if alone else None
     try:
         if announce is not None:
             announce(address)
         if browser:  # the browser starts during the imports
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        session, app = _page(token, (f"{HOST}:{port}", f"localhost:{port}"), not fragment)
-        config = uvicorn.Config(
-            app, log_level="critical", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
-        )
-        with _ended_in_order():
-            uvicorn.Server(config).run(sockets=[listening])
+        session = import_module("npkl_models.explore.session").Session()
+        if not fragment:  # the first run begins at once
+            session.begin()
+        hosts = (f"{HOST}:{port}", f"localhost:{port}")
+        app = import_module("npkl_models.explore.app").make_app(token, hosts, session)
+        how = {"log_level": "critical", "access_log": False, "lifespan": "off"}
+        config = uvicorn.Config(app, timeout_graceful_shutdown=GRACE, **how)
+        uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         forget()  # Ctrl-C is the normal end of the page
     finally:
         if session is not None:
             session.close()
         listening.close()
+        if alone:
+            signal.signal(signal.SIGTERM, before)
 
 
 def fragment_of(state: str) -> str:
@@ -75,27 +79,6 @@ def fragment_of(state: str) -> str:
             f"the state to open must be as the page copies it, name=value&name=value, got {state[:100]!r}"
         )
     return f"#{words}" if words else ""
-
-
-def _page(token: str, hosts: tuple[str, ...], begin: bool) -> tuple[Any, Any]:
-    """The session and the application; if ``begin``, the first run begins at once."""
-    session = import_module("npkl_models.explore.session").Session()
-    if begin:
-        session.begin()
-    return session, import_module("npkl_models.explore.app").make_app(token, hosts, session)
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Make SIGTERM end the page like Ctrl-C, so that uploads are deleted."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _listen(port: int) -> socket.socket:

@@ -1,56 +1,44 @@
-"""One solver step by step: objective, bound, rank and the low eigenvector of the slack, for each iterate."""
+"""One solver step by step, each iterate with its certificate; and two in a race of processor time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from npkl_models.answer.history import Iterate
+from npkl_models.answer.solution import Solution
+from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.errors import ProblemError
+from npkl_models.explore.jobs import Job
 from npkl_models.formulations.known_distances import Anchors
-from npkl_models.linalg import Array, Index, numerical_rank
+from npkl_models.linalg import Array, numerical_rank
+from npkl_models.linalg.compile import seconds_compiling
 from npkl_models.model.statement import Statement
+from npkl_models.problem import Problem
+from npkl_models.routes import get_backend
 
 MOST_POINTS = 300
 SHOWN = 60  # the largest number of iterates shown; of more, the first ones and then fewer and fewer
 FIRST = 20
 KEPT = 3_000  # the largest number of factors that are kept while the solver runs
+MOST_RACING = 500  # the largest number of points of a race; up to it one thread computes
+EQUAL = 1.2  # a smaller ratio of times counts as a draw
+POINTS = 400  # the largest number of points of a curve
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A certified iterate, with the positions of the points.
+class Step(NamedTuple):
+    """An iterate, its certificate, the low eigenvector of the slack (n,), and places of the points (n x 2).
 
-    Attributes
-    ----------
-    row : Iterate
-        The iterate.
-    objective, bound, min_eigenvalue : float
-        Numbers of the certificate of the iterate; the last one is the smallest eigenvalue of the slack.
-    rigour : str
-        Rigour of the certificate.
-    rank : int
-        Rank of the kernel.
-    columns : int
-        Number of columns of the factor.
-    direction : ndarray of shape (n,)
-        The eigenvector of the smallest eigenvalue.
-    places : ndarray of shape (n, 2)
-        Positions of the points along the two largest directions of the factor; with anchors, their first two
-        coordinates in the frame of the anchors, relative to the centre of these.
+    The places are along the two largest directions of the factor; with anchors, in the frame of these.
     """
 
     row: Iterate
-    objective: float
-    bound: float
-    min_eigenvalue: float
-    rigour: str
-    rank: int
-    columns: int
+    proof: Certificate
     direction: Array
     places: Array
 
@@ -61,6 +49,9 @@ class Recorder:
     def __init__(
         self, problem: Statement, ask: Callable[[Iterate], bool], anchors: Anchors | None = None
     ) -> None:
+        if problem.n > MOST_POINTS:
+            most = f"up to {MOST_POINTS} points"
+            raise ProblemError(f"the steps of a solver are shown for {most}, got {problem.n}")
         self.problem, self._ask, self.anchors = problem, ask, anchors
         self.rows: list[Iterate] = []
         self.blind = 0  # number of iterates without a factor
@@ -90,23 +81,23 @@ class Recorder:
         found: list[Step] = []
         for k, row in enumerate(rows):
             progress(k + 1, len(rows))
-            found.append(self._judged(row, found[-1] if found else None))
+            proof, places = certify(self.problem, np.asarray(row.V), kind="factor"), self._places(row.V)
+            direction = np.array(proof.direction)
+            if found and direction @ found[-1].direction < 0:
+                direction = -direction
+            if found and self.anchors is None:
+                u, _, w = np.linalg.svd(places.T @ found[-1].places)
+                places = places @ (u @ w)
+            found.append(Step(row, proof, direction, places))
         return found
 
-    def _judged(self, row: Iterate, before: Step | None) -> Step:
-        V = np.asarray(row.V)
-        found = certify(self.problem, V, kind="factor")
-        direction, places = np.array(found.direction), _places(V, self.anchors)
-        if before is not None:
-            if direction @ before.direction < 0:
-                direction = -direction
-            if self.anchors is None:
-                u, _, w = np.linalg.svd(places.T @ before.places)
-                places = places @ (u @ w)
-        return Step(
-            row, found.objective, found.bound, found.min_eigenvalue, found.rigour, numerical_rank(V),
-            V.shape[1], direction, places,
-        )  # fmt: skip
+    def _places(self, V: Any) -> Array:
+        if self.anchors is None:
+            u, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
+            along = u * s
+        else:
+            along = self.anchors.located(V)[0] - self.anchors.centre
+        return np.pad(along[:, :2], ((0, 0), (0, max(0, 2 - along.shape[1]))))
 
 
 def shown(count: int) -> list[int]:
@@ -117,47 +108,106 @@ def shown(count: int) -> list[int]:
     return sorted({*range(FIRST), *later.tolist(), count - 1})
 
 
-def refuse_large(problem: Statement) -> None:
-    """Raise a `ProblemError` if there are too many points to show steps."""
-    if problem.n > MOST_POINTS:
-        raise ProblemError(f"the steps of a solver are shown for up to {MOST_POINTS} points, got {problem.n}")
-
-
 def numbers(steps: list[Step], labels: Any, anchors: Anchors | None = None) -> dict[str, Any]:
-    """The steps for the page; the points are in the order of their classes, and anchors are marked."""
-    n = len(steps[0].direction)
-    order = np.arange(n) if labels is None else np.argsort(np.asarray(labels), kind="stable")
-    best = np.fmax.accumulate([one.bound if np.isfinite(one.bound) else -np.inf for one in steps])
-    return {
+    """The steps for the page; the points are in the order of their classes, and anchors are marked.
+
+    With anchors, all places are to one scale.
+    """
+    known = np.zeros(len(steps[0].direction)) if labels is None else np.asarray(labels)
+    order, proofs = np.argsort(known, kind="stable"), [one.proof for one in steps]
+    size, marked = None, None
+    if anchors is not None:
+        size = float(np.abs([one.places for one in steps]).max())
+        marked = np.isin(order, anchors.points)
+    best = np.array([one.bound for one in proofs])
+    best[~np.isfinite(best)] = -np.inf
+    out: dict[str, Any] = {
+        name: [getattr(proof, name) for proof in proofs]
+        for name in ("objective", "bound", "min_eigenvalue", "rigour")
+    }
+    return out | {
         "iteration": [one.row.iteration for one in steps], "seconds": [one.row.seconds for one in steps],
-        "objective": [one.objective for one in steps], "bound": [one.bound for one in steps],
-        "best": best, "min_eigenvalue": [one.min_eigenvalue for one in steps],
-        "rigour": [one.rigour for one in steps], "rank": [one.rank for one in steps],
-        "columns": [one.columns for one in steps], "backend": steps[0].row.backend,
+        "best": np.fmax.accumulate(best),
+        "rank": [numerical_rank(np.asarray(one.row.V)) for one in steps],
+        "columns": [np.asarray(one.row.V).shape[1] for one in steps], "backend": steps[0].row.backend,
         "direction": [_short(one.direction[order]) for one in steps],
-        "labels": None if labels is None else np.unique(np.asarray(labels)[order], return_inverse=True)[1],
-    } | _map(steps, order, anchors)  # fmt: skip
-
-
-def _map(steps: list[Step], order: Index, anchors: Anchors | None) -> dict[str, Any]:
-    """The places of each step, to one scale if there are anchors, and which points are anchors."""
-    if anchors is None:
-        return {"places": [_short(one.places[order]) for one in steps], "anchors": None}
-    size = float(max(np.abs(one.places).max() for one in steps))
-    places = [_short(one.places[order], size) for one in steps]
-    return {"places": places, "anchors": np.isin(order, anchors.points)}
-
-
-def _places(V: Array, anchors: Anchors | None) -> Array:
-    if anchors is None:
-        u, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
-        along = u * s
-    else:
-        along = anchors.located(V)[0] - anchors.centre
-    return np.pad(along[:, :2], ((0, 0), (0, max(0, 2 - along.shape[1]))))
+        "labels": None if labels is None else np.unique(known[order], return_inverse=True)[1],
+        "places": [_short(one.places[order], size) for one in steps],
+        "anchors": marked,
+    }  # fmt: skip
 
 
 def _short(values: Array, size: float | None = None) -> list[Any]:
     """Values over a size, the largest by default, to four digits: enough for a picture."""
     size = size or float(np.abs(values).max(initial=0.0)) or 1.0
     return np.round(values / size, 4).tolist()
+
+
+@dataclass
+class Lane:
+    """The run of one backend: seconds of the processor, objective and bound of each iterate, and the end."""
+
+    name: str
+    rows: list[tuple[float, float, float]] = field(default_factory=list)
+    solution: Solution | None = None
+    seconds: float = 0.0
+
+    def run(self, problem: Problem, options: Mapping[str, Any], job: Job) -> None:
+        """Solve, and tell the job of iterates. Compilation does not count."""
+        begun, compiled = time.process_time(), seconds_compiling()
+
+        def note(objective: float, bound: float) -> float:
+            gone = time.process_time() - begun - (seconds_compiling() - compiled)
+            self.seconds = max(gone, self.seconds)
+            self.rows.append((self.seconds, objective, bound))
+            return self.seconds
+
+        def watch(row: Iterate) -> bool:
+            told = {"seconds": note(row.objective, row.bound), "iteration": row.iteration}
+            if job.due():
+                job.tell("lap", name=self.name, objective=row.objective, bound=row.bound, **told)
+            return job.stopping
+
+        known = {key: one for key, one in options.items() if key in get_backend(self.name).option_names}
+        self.solution = found = problem.solve(self.name, callback=watch, **known)
+        if found.V is not None:  # the certified numbers are the last point
+            note(found.certificate.objective, found.certificate.bound)
+
+    @property
+    def gap(self) -> float:
+        """The certified relative gap at the end."""
+        found = self.solution
+        return float("inf") if found is None or found.V is None else found.certificate.relative_gap
+
+    def numbers(self) -> dict[str, Any]:
+        """The curve and the result, for the page."""
+        rows, found = np.array(self.rows).reshape(-1, 3), self.solution
+        kept = np.unique(np.linspace(0, len(rows) - 1, min(POINTS, len(rows))).astype(int))
+        seconds, objective, bound = rows[kept].T
+        return {
+            "name": self.name, "seconds": seconds, "objective": objective, "bound": bound,
+            "total": self.seconds, "status": "" if found is None else found.status.name, "gap": self.gap,
+            "iterations": 0 if found is None else found.iterations,
+        }  # fmt: skip
+
+
+def winner(one: Lane, other: Lane, tol: float) -> str:
+    """The result of the race in a sentence or two."""
+    first, second = sorted((one, other), key=lambda lane: (lane.gap > tol and lane.gap, lane.seconds))
+    if second.gap <= tol:
+        ratio = second.seconds / max(first.seconds, 1e-9)
+        words = f"{first.name} needs {first.seconds:.3g} s, {second.name} needs {second.seconds:.3g} s."
+        if ratio <= EQUAL:
+            return f"A draw: {words} One run does not tell such a small difference from chance."
+        return f"{first.name} wins, {ratio:.2g} times as quick: {words} Both are certified within {tol:g}."
+    if first.gap <= tol:
+        return (
+            f"{first.name} wins: it is certified within {tol:g} after {first.seconds:.3g} s. "
+            f"{second.name} ends after {second.seconds:.3g} s with a gap of {second.gap:.1e}."
+        )
+    if first.gap == second.gap:
+        return f"Neither {one.name} nor {other.name} has a certified gap below {tol:g}."
+    return (
+        f"Neither backend reaches the gap of {tol:g}. {first.name} ends nearer to it, with a gap of "
+        f"{first.gap:.1e}; {second.name} ends with {second.gap:.1e}."
+    )

@@ -6,6 +6,7 @@ import itertools
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -70,36 +71,34 @@ class Uploads:
         return re.sub(rf"{re.escape(str(self.folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
 
 
-def _about_points(path: Path) -> str:
+def _points(path: Path) -> str:
     data = read_points(path)
-    words = (data.about, unscaled(data.X, data.columns or None))
+    about = "; ".join(filter(None, (data.about, unscaled(data.X, data.columns or None))))
     classes = np.unique(data.y[data.y >= 0]).size
-    about = "; ".join(one for one in words if one) or f"{data.X.shape[1]} features"
-    return f"{data.n} points, {classes or 'no'} classes; {about}"
+    return f"{data.n} points, {classes or 'no'} classes; {about or f'{data.X.shape[1]} features'}"
 
 
-def _about_pairs(path: Path) -> str:
+def _pairs(path: Path) -> str:
     pairs = read_pairs(path, MOST_POINTS)
     return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
 
 
-def _about_comparisons(path: Path) -> str:
+def _comparisons(path: Path) -> str:
     found = read_comparisons_csv(path)
     return f"{len(found.rows)} comparisons of {len(found.names)} objects"
 
 
-def _about_distances(path: Path) -> str:
+def _distances(path: Path) -> str:
     found = read_distances_csv(path)
     return f"{found.d.size} distances of {len(found.names)} sensors"
 
 
-def _about_anchors(path: Path) -> str:
+def _anchors(path: Path) -> str:
     points, positions = read_anchors_csv(path)
     return f"{points.size} anchors in {positions.shape[1]} dimensions"
 
 
-KINDS = {
-    "points": _about_points, "pairs": _about_pairs, "comparisons": _about_comparisons,
-    "distances": _about_distances, "anchors": _about_anchors,
-}  # fmt: skip
+KINDS: dict[str, Callable[[Path], str]] = {
+    one.__name__[1:]: one for one in (_points, _pairs, _comparisons, _distances, _anchors)
+}
 """For each kind of file, what is said of it; reading checks it."""

@@ -25,6 +25,9 @@ from npkl_models.recipe.names import BASIS
 from npkl_models.recipe.script import Script, Shown, value_of
 from npkl_models.recipe.told import anchors_of, make_told, told_by
 
+OBSERVED: Mapping[str, Callable[..., Any]] = {"distances": neighbor_distances}
+"""What a formulation observes of neighbours; the others observe entries of the Gaussian kernel."""
+TABLES = "from npkl_models.data import tables"
 Change = Callable[[Script, Shown], Shown]
 """A further step, which replaces the drawn pairs by other pairs."""
 
@@ -65,9 +68,8 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
 
     def graph() -> Shown:
         if "L" not in made:
-            made["L"] = script.do(
-                "L", quiet_laplacian, "nm.laplacian", points, asked.n_neighbors, shift=asked.shift
-            )
+            how = (points, asked.n_neighbors)
+            made["L"] = script.do("L", quiet_laplacian, "nm.laplacian", *how, shift=asked.shift)
         return made["L"]
 
     def pairs() -> Shown:
@@ -81,8 +83,12 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
         "W": lambda: script.do(
             "W", affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
-        "observed": lambda: _observed(script, points, asked),
-        "comparisons": lambda: _comparisons(script, points, n, asked),
+        "observed": lambda: script.call(
+            "observed", OBSERVED.get(name, known_affinities), points, asked.n_neighbors
+        ),
+        "comparisons": lambda: script.call(
+            "comparisons", ordinal_answers, points, 10 * n, random_state=asked.seed
+        ),
         "anchors": lambda: anchors_of(script, points, asked),
         "labels_or_kernel": lambda: _classes(data, "labels"),
         "C": lambda: asked.gamma, "n_basis": lambda: size,
@@ -109,10 +115,9 @@ def quiet_laplacian(X: Any, n_neighbors: int, shift: float) -> Matrix:
 
 def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
     if tables.is_file(asked.data):
-        path = _file(script, asked.data, files.get("data"))
-        data = script.do(
-            "data", tables.read_points, "tables.read_points", path, label=asked.labels, ids=asked.ids
-        )
+        script.imports.append(TABLES)
+        path, how = script.file(asked.data, files.get("data")), {"label": asked.labels, "ids": asked.ids}
+        data = script.do("data", tables.read_points, "tables.read_points", path, **how)
     else:
         data = script.do("data", datasets.load, "nm.datasets.load", asked.data, data_home=asked.data_home)
     if asked.n is not None and asked.n != data.value.n:
@@ -126,7 +131,8 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
     if isinstance(share, str) or "pairs" in files:
         if asked.n is not None:
             raise ProblemError("n must not be given with a file of pairs between all points, got both")
-        path = _file(script, str(share), files.get("pairs"))
+        script.imports.append(TABLES)
+        path = script.file(str(share), files.get("pairs"))
         ids = Shown(data.value.ids, f"{data.text}.ids") if data.value.ids else None
         size = Shown(n, f"{data.text}.n")
         return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, size, ids=ids)
@@ -137,25 +143,11 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
     return script.do("pairs", draw, source, classes, count, count, random_state=asked.seed)
 
 
-def _observed(script: Script, points: Shown, asked: Fields) -> Shown:
-    """The distances of neighbours, or the entries of the Gaussian kernel between them."""
-    draw = neighbor_distances if asked.formulation == "distances" else known_affinities
-    script.imports.append(f"from {draw.__module__} import {draw.__name__}")
-    return script.do("observed", draw, draw.__name__, points, asked.n_neighbors)
-
-
-def _comparisons(script: Script, points: Shown, n: int, asked: Fields) -> Shown:
-    """Ten comparisons a point, answered by the distances of the points."""
-    source = ordinal_answers.__name__
-    script.imports.append(f"from {ordinal_answers.__module__} import {source}")
-    return script.do("comparisons", ordinal_answers, source, points, 10 * n, random_state=asked.seed)
-
-
 def _classes(data: Shown, what: str) -> Shown:
     if not (data.value.y >= 0).any():
+        none = f"{data.value.name}, which has no classes to take them from"
         raise ProblemError(
-            f"{what} must be given for {data.value.name}, which has no classes to take them from: "
-            "name the column with the classes, or a file of pairs"
+            f"{what} must be given for {none}: name the column with the classes, or a file of pairs"
         )
     return Shown(data.value.y, f"{data.text}.y")
 
@@ -166,25 +158,16 @@ def _arguments(
     """The arguments of the formulation, without those that equal their default."""
     given, by_name = [], {}
     for key, one in inspect.signature(FORMULATIONS[name]).parameters.items():
+        needed = one.default is inspect.Parameter.empty
         if key not in makers and key not in FIELDS:
-            if one.default is inspect.Parameter.empty:
+            if needed:
                 raise ProblemError(
                     f"parameters must be fields of a recipe, got {key} of {name}; call {name} from Python"
                 )
-            continue
-        if key == "basis" and one.default is None:
-            continue  # a recipe has no graph for an optional basis
-        value = makers[key]() if key in makers else getattr(asked, key)
-        if value is None and one.default is not inspect.Parameter.empty:
-            continue  # the formulation's own default
-        if one.default is inspect.Parameter.empty:
-            given.append(value)
-        elif value_of(value) != one.default:
-            by_name[key] = value
+        elif key != "basis" or one.default is not None:  # a recipe has no graph for an optional basis
+            value = makers[key]() if key in makers else getattr(asked, key)
+            if needed:
+                given.append(value)
+            elif value is not None and value_of(value) != one.default:
+                by_name[key] = value
     return given, by_name
-
-
-def _file(script: Script, name: str, place: Path | None) -> Shown:
-    """The path of a file, which appears in the code under its given name."""
-    script.imports.append("from npkl_models.data import tables")
-    return Shown(name if place is None else place, repr(name))

@@ -12,7 +12,6 @@ from typing import Any
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.formulations import FORMULATIONS
-from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, LONGEST, Fields
 from npkl_models.recipe.made import Change, Made, make
 from npkl_models.recipe.told import FROM_POINTS, told_by
@@ -38,8 +37,6 @@ class Recipe(Fields):
     >>> recipe = Recipe(formulation="npkl", loss="hinge", n=20)
     >>> recipe.command()
     'npkl solve --n 20 --formulation npkl --loss hinge'
-    >>> Recipe.from_dict(recipe.to_dict()) == recipe
-    True
     """
 
     def __post_init__(self) -> None:
@@ -73,20 +70,12 @@ class Recipe(Fields):
         special = {name: FIELDS[name].default_in(place) for name in found.used if name not in given}
         return replace(found, **special)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The values of the used fields, for JSON."""
-        return {name: getattr(self, name) for name in self.used}
-
     def _refuse_idle(self, given: Iterable[str]) -> None:
         refuse_idle(f"{self.formulation} on {told_by(self) or self.data}", self.used, given, _takers)
 
     def made(self, files: Mapping[str, Path] | None = None, change: Change | None = None) -> Made:
         """The problem with its lines of code; ``files`` and ``change`` are as in `make`."""
         return make(self, files or {}, change)
-
-    def problem(self) -> Problem:
-        """The problem."""
-        return self.made().problem
 
     def solving(self, *backends: str) -> dict[str, Any]:
         """The keywords of `Problem.solve`, for the recipe's own backend or for the given ones."""
@@ -95,15 +84,6 @@ class Recipe(Fields):
         if self.seed and any("random_state" in backend.option_names for backend in named):
             given["random_state"] = self.seed  # 0 is the default of random_state
         return {key: value for key, value in given.items() if value is not None}
-
-    def solving_words(self, *backends: str) -> str:
-        """The same keywords as Python code."""
-        return ", ".join(f"{key}={value!r}" for key, value in self.solving(*backends).items())
-
-    def code(self) -> str:
-        """The Python program that makes the problem and solves it."""
-        solve = f"solution = problem.solve({self.backend!r}, {self.solving_words()})"
-        return self.made().script.code(solve, "print(solution.summary())")
 
     def command(self, name: str = "solve") -> str:
         """The shell command that does the same; ``name`` is the command of npkl."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -29,6 +30,15 @@ class Script:
         words = [*map(text_of, given), *(f"{key}={text_of(one)}" for key, one in by_name.items())]
         self.lines.append(f"{name} = {source}({', '.join(words)})")
         return Shown(made, name)
+
+    def call(self, name: str, function: Callable[..., Any], *given: Any, **by_name: Any) -> Shown:
+        """Do so with a function that the code imports by its name."""
+        self.imports.append(f"from {function.__module__} import {function.__name__}")
+        return self.do(name, function, function.__name__, *given, **by_name)
+
+    def file(self, name: str, path: Path | None) -> Shown:
+        """The path of a file, which appears in the code under its given name."""
+        return Shown(name if path is None else path, repr(name))
 
     def code(self, *more: str, imports: tuple[str, ...] = ()) -> str:
         """The program, with the given lines at its end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,28 +37,22 @@ class Told:
 
 def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> Told:
     """The problem of a file of comparisons or of distances."""
+
+    def read(name: str, field: str, reader: Callable[..., Any], *more: Shown) -> Shown:
+        return script.call(name, reader, script.file(str(getattr(asked, field)), files.get(field)), *more)
+
     if asked.formulation == "ordinal":
-        source = read_comparisons_csv.__name__
-        script.imports.append(f"from {read_comparisons_csv.__module__} import {source}")
-        found = script.do("answers", read_comparisons_csv, source, of_file("comparisons", asked, files))
-        n = max(len(found.value.names), 3)
-        rows = Shown(found.value.rows, "answers.rows")
-        return Told(_problem(script, asked, rows, n), "objects", found.value.names)
-    source = read_distances_csv.__name__
-    script.imports.append(f"from {read_distances_csv.__module__} import {source}")
-    found = script.do("measured", read_distances_csv, source, of_file("distances", asked, files))
-    one = found.value
+        found = read("answers", "comparisons", read_comparisons_csv).value
+        rows = Shown(found.rows, "answers.rows")
+        return Told(_problem(script, asked, rows, max(len(found.names), 3)), "objects", found.names)
+    one = read("measured", "distances", read_distances_csv).value
     known = Shown((one.i, one.j, one.d), "(measured.i, measured.j, measured.d)")
     weight = None if one.weight is None else Shown(one.weight, "measured.weight")
-    anchors = None
+    anchors, n = None, len(one.names)
     if asked.anchors is not None:
         if not isinstance(asked.anchors, str):
             raise ProblemError(f"anchors must be a file with a file of distances, got {asked.anchors}")
-        source = read_anchors_csv.__name__
-        script.imports.append(f"from {read_anchors_csv.__module__} import {source}")
-        names, place = Shown(one.names, "measured.names"), of_file("anchors", asked, files)
-        anchors = script.do("anchors", read_anchors_csv, source, place, names)
-    n = len(one.names)
+        anchors = read("anchors", "anchors", read_anchors_csv, Shown(one.names, "measured.names"))
     problem = _problem(script, asked, known, n, weights=weight, anchors=anchors)
     placed = None if anchors is None else read_anchors(anchors.value, n)
     return Told(problem, "sensors", one.names, placed)
@@ -70,20 +64,11 @@ def anchors_of(script: Script, points: Shown, asked: Fields) -> Shown | None:
         return None
     if isinstance(asked.anchors, str):
         raise ProblemError("anchors must be a number of points without a file of distances, got a file")
-    source = drawn_anchors.__name__
-    script.imports.append(f"from {drawn_anchors.__module__} import {source}")
-    return script.do("anchors", drawn_anchors, source, points, asked.anchors, random_state=asked.seed)
-
-
-def of_file(name: str, asked: Fields, files: Mapping[str, Path]) -> Shown:
-    """The path of a file, which appears in the code under its given name."""
-    given = str(getattr(asked, name))
-    return Shown(files.get(name, given), repr(given))
+    return script.call("anchors", drawn_anchors, points, asked.anchors, random_state=asked.seed)
 
 
 def _problem(script: Script, asked: Fields, known: Shown, n: int, **more: Any) -> Problem:
     """The problem, with the loss and the penalty of the recipe."""
     name = asked.formulation
     more |= {"loss": asked.loss, "penalty": asked.penalty}
-    problem: Problem = script.do("problem", FORMULATIONS[name], f"nm.{name}", known, n, **more).value
-    return problem
+    return script.do("problem", FORMULATIONS[name], f"nm.{name}", known, n, **more).value

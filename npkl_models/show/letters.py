@@ -15,11 +15,11 @@ SIGN = {"at most": r"\ge", "at least": r"\le"}
 """Of a value and its bound, and of the multiplier of a bound and zero, by the kind of a constraint."""
 NUMBER = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 RELATIONS = r"\\(?:le|ge|in|quad|cdot|succeq|text|rVert|;|,)"
+TWO_NUMBERS = rf"(?<![\w.])({NUMBER}) ({NUMBER})(?![\w.])"
 TIDY = (
     (r"--", ""),
     (rf"(?<![\w.{{}}^])1 (?=[A-Za-z(\\{{])(?!{RELATIONS})", ""),  # a factor of one
     (r"(?<![\w.])0 [^ ]+ \+ ", ""),  # a summand of zero
-    (rf"-({NUMBER}) -({NUMBER})(?![\w.])", r"\1 \2"),
     (rf"(?<![\w.])({NUMBER}) -({NUMBER})(?![\w.])", r"-\1 \2"),
     (r"-(w_e) -1(?![\w.])", r"\1"),
     (r"(w_e) 1(?![\w.])", r"\1"),
@@ -75,7 +75,9 @@ def tidy(latex: str) -> str:
     before = ""
     while before != latex:
         before = latex
-        latex = re.sub(rf"(?<![\w.])({NUMBER}) ({NUMBER})(?![\w.])", _product, latex)
+        latex = re.sub(
+            rf"(?<![\w.])({NUMBER}) ({NUMBER})(?![\w.])", lambda m: f"{float(m[1]) * float(m[2]):g}", latex
+        )
         for pattern, instead in TIDY:
             latex = re.sub(pattern, instead, latex)
     return re.sub(r"(\d+(?:\.\d+)?)e([+-]\d+)", _power, latex)
@@ -84,11 +86,6 @@ def tidy(latex: str) -> str:
 def constant(values: Array) -> float | None:
     """The number that all values are equal to; None if they differ."""
     return float(values[0]) if np.all(values == values[0]) else None
-
-
-def written(name: str) -> str:
-    """A name as text in LaTeX."""
-    return name.replace("_", r"\_")
 
 
 def number(values: Array, letter: str) -> str:
@@ -102,10 +99,6 @@ def plain(latex: str) -> str:
     for pattern, instead in PLAIN:
         latex = re.sub(pattern, instead, latex)
     return latex.strip()
-
-
-def _product(found: re.Match[str]) -> str:
-    return f"{float(found[1]) * float(found[2]):g}"
 
 
 def _power(found: re.Match[str]) -> str:

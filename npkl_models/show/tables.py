@@ -9,12 +9,9 @@ from npkl_models.errors import NPKLError
 from npkl_models.model.statement import Statement
 from npkl_models.routes import backends
 from npkl_models.show.page import table
-from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import candidates
 from npkl_models.solve.choice import compile
-from npkl_models.solve.options import describe_options
 
-FORM_COLUMNS = ("backend", "predicted", "what it solves")
 SUPPORT_COLUMNS = ("backend", "losses", "regulariser", "basis", "constraints", "values")
 OPTION_COLUMNS = ("option", "values", "default", "meaning")
 
@@ -30,27 +27,25 @@ class Forms:
 
     def __str__(self) -> str:
         width = max((len(name) for name, _, _ in self.rows), default=0)
-        return "\n".join(
+        lines = (
             f"{name:<{width}}  {what}" + (f" ({cost})" if cost else "") for name, cost, what in self.rows
         )
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return table(FORM_COLUMNS, self.rows)
+        return table(("backend", "predicted", "what it solves"), self.rows)
 
 
 def forms_of(problem: Statement) -> Forms:
     """The compiled form in each backend, or the reason why the backend does not support the problem."""
     costs, declined = candidates(problem, {})
-    reasons = dict(line.split(" ", 1) for line in declined)
-    rows = []
+    reasons, rows = dict(line.split(" ", 1) for line in declined), []
     for name in backends():
-        if name in reasons:
-            rows.append((name, "", reasons[name]))
-            continue
         try:
-            rows.append((name, str(costs[name]), compile(problem, name).describe()))
+            said = reasons.get(name) or compile(problem, name).describe()
         except NPKLError as error:
-            rows.append((name, str(costs[name]), str(error)))
+            said = str(error)
+        rows.append((name, "" if name in reasons else str(costs[name]), said))
     return Forms(tuple(rows))
 
 
@@ -63,8 +58,3 @@ def support_rows() -> list[tuple[str, ...]]:
         )
         for name, takes in ((name, backend.takes) for name, backend in backends().items())
     ]  # fmt: skip
-
-
-def option_rows(backend: Backend) -> list[tuple[str, ...]]:
-    """A row for each option of a backend."""
-    return [tuple(option) for option in describe_options(backend.options)]

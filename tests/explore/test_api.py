@@ -265,12 +265,16 @@ def test_a_stopped_solver_leaves_its_point(session, monkeypatch):
             told.set()
 
     monkeypatch.setattr("npkl_models.explore.jobs.Job.tell", stopping)
-    job = session.jobs.get(session.run(FORM | {"backend": "burer_monteiro"})["key"])
+    job = session.jobs.get(session.start("run", FORM | {"backend": "burer_monteiro"})["key"])
     assert job.ended.wait(60)
     assert told.is_set()
     (answer,) = of_kind(job.since(0), "answer")
     assert answer["status"] == "STOPPED"
-    job = session.jobs.get(session.follow(FORM | {"backend": "burer_monteiro"}, 0.1, 1.0, 3)["key"])
+    job = session.jobs.get(
+        session.start("path", FORM | {"backend": "burer_monteiro"}, {"low": 0.1, "high": 1.0, "count": 3})[
+            "key"
+        ]
+    )
     assert job.ended.wait(60)
     assert "stopped before" in of_kind(job.since(0), "stopped")[0]["text"]
 
@@ -325,7 +329,7 @@ def test_bad_files(client, session, name, content, kind, message):
 
 def test_the_desk_leaves_no_files(tmp_path):
     session = Session()
-    session.upload("x.csv", b"a,label\n1,2\n2,3\n")
+    session.uploads.keep("x.csv", b"a,label\n1,2\n2,3\n")
     folder = session.uploads.folder
     assert list(folder.rglob("x.csv"))
     session.close()

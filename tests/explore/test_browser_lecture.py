@@ -5,7 +5,7 @@ import re
 import pytest
 
 from explore.pages import NARROW_FIRST, answered, fits
-from npkl_models.explore.failures import FAILURES
+from npkl_models.explore.session import FAILURES
 
 
 @pytest.mark.parametrize("width", NARROW_FIRST)
@@ -80,20 +80,20 @@ def test_between_the_kernels_of_a_path_both_envelopes_are_drawn(opened):
     assert "tangents above" in page.locator("#path_charts svg").first.text_content()
 
 
-@pytest.mark.parametrize("one", FAILURES, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", FAILURES, ids=lambda one: one["name"])
 def test_each_failure_is_seen_and_explained_and_cured(opened, one):
     page = opened(1440)
     page.click("#tab_fail")
-    page.click(f"#fail_{one.name}")
+    page.click(f"#fail_{one['name']}")
     page.locator("#lesson").wait_for()
     answered(page)
     status = page.inner_text("#verdict_status")
-    assert (status == "OPTIMAL") == (one.name == "pairs")
-    if one.name == "pairs":
+    assert (status == "OPTIMAL") == (one["name"] == "pairs")
+    if one["name"] == "pairs":
         assert "are wrong" in page.inner_text("#audit_words")
     for part in ("seen", "why", "helps"):
-        assert page.inner_text(f"#lesson_{part}") == getattr(one, part)
-    assert f"failure={one.name}" in page.url
+        assert page.inner_text(f"#lesson_{part}") == one[part]
+    assert f"failure={one['name']}" in page.url
     page.click("#cure")
     page.locator("#lesson").wait_for(state="hidden")
     answered(page)

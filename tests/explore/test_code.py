@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.explore import codes
+from npkl_models.explore import answers
 from npkl_models.explore.form import Form
 
 ASKED = [
@@ -28,7 +28,7 @@ def test_the_code_runs_and_gives_the_same_objective(given):
     form = form_of(given)
     made = made_of(form)
     solution = made.problem.solve(form.recipe.backend, **form.recipe.solving())
-    code, space = codes.solve_code(made, form), {}
+    code, space = answers.solve_code(made, form), {}
     exec(code, space)
     assert space["solution"].objective == pytest.approx(solution.objective, rel=1e-6, abs=1e-6)
     assert repr(space["problem"]) == repr(made.problem)
@@ -39,11 +39,11 @@ def test_the_code_of_a_path_and_of_a_comparison_runs():
     form = form_of({"formulation": "npkl", "gamma": 2, "backend": "burer_monteiro"})
     made = made_of(form)
     space = {}
-    exec(codes.path_code(made, form, (0.5, 2.0, 3)), space)
+    exec(answers.program("path", made, form, span=(0.5, 2.0, 3)), space)
     np.testing.assert_allclose(space["path"].values * form.recipe.gamma, [0.5, 1.0, 2.0])
     last = space["path"].solutions[-1].objective
     assert last == pytest.approx(made.problem.solve("interior").objective, rel=1e-5)
-    exec(codes.compare_code(made, form, ["bcd", "interior"]), space)
+    exec(answers.program("compare", made, form, ["bcd", "interior"]), space)
     assert space["check"].agrees
 
 
@@ -56,7 +56,7 @@ def test_files_are_named_in_the_code_as_the_reader_has_them(tmp_path, monkeypatc
     given = {"data_file": "1", "pairs_file": "2", "formulation": "npkl"}
     form = Form.of(given, uploads)
     made = made_of(form)
-    code = codes.solve_code(made, form)
+    code = answers.solve_code(made, form)
     assert "tables.read_points('mine.csv')" in code
     assert "tables.read_pairs('links.csv', data.n)" in code
     assert "cluster_accuracy" not in code

@@ -61,7 +61,7 @@ def test_a_tab_is_told_what_another_one_runs(session):
     assert begun.wait(10)
     assert session.state() == {"running": "race", "key": job.key, "owner": "one"}
     with pytest.raises(nm.ProblemError, match="a race is still running"):
-        session.run({"n": 20}, owner="two")
+        session.start("run", {"n": 20}, {"owner": "two"})
     assert not session.jobs.stop("another")
     assert not job.stopping
     assert session.jobs.stop(job.key)

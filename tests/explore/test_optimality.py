@@ -7,7 +7,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.explore.form import Form
-from npkl_models.explore.optimality import Point, formulas, live
+from npkl_models.explore.optimality import formulas, numbers
 
 FORMS = [
     {},
@@ -30,28 +30,30 @@ def solved(given):
 def test_the_numbers_are_those_of_the_certificate(given):
     problem, solution = solved(given)
     found = solution.certificate
-    point = Point.of(problem, found.point, found.multipliers)
+    point = numbers(problem, found.point, found.multipliers)
     told = formulas(problem)
-    assert len(point.primal) == len(told["primal_terms"])
-    assert len(point.dual) == len(told["dual_terms"])
-    assert len(point.fenchel) == len(told["slopes"]) == len(problem.losses)
+    assert len(point["primal"]) == len(told["primal_terms"])
+    assert len(point["dual"]) == len(told["dual_terms"])
+    assert len(point["fenchel"]) == len(told["slopes"]) == len(problem.losses)
     size = 1 + abs(found.objective)
-    assert sum(point.primal) == pytest.approx(found.objective, rel=1e-9, abs=1e-9)
-    assert sum(point.dual) == pytest.approx(point.bound, rel=1e-9, abs=1e-9)
-    assert point.bound == pytest.approx(found.bound, abs=1e-5 * size)
-    assert min(point.fenchel, default=0.0) >= -1e-9 * size
-    opened = sum(point.fenchel) + point.complementarity
-    assert point.objective - point.bound == pytest.approx(opened, abs=1e-6 * size)
+    assert sum(point["primal"]) == pytest.approx(found.objective, rel=1e-9, abs=1e-9)
+    assert sum(point["dual"]) == pytest.approx(point["bound"], rel=1e-9, abs=1e-9)
+    assert point["bound"] == pytest.approx(found.bound, abs=1e-5 * size)
+    assert min(point["fenchel"], default=0.0) >= -1e-9 * size
+    opened = sum(point["fenchel"]) + point["complementarity"]
+    assert point["objective"] - point["bound"] == pytest.approx(opened, abs=1e-6 * size)
     assert abs(opened) <= 1e-4 * size
-    assert point.violation <= 1e-8
+    assert point["violation"] <= 1e-8
 
 
 def test_away_from_the_optimum_the_conditions_say_what_is_open():
     problem, solution = solved({"formulation": "npkl", "loss": "hinge"})
-    point = Point.of(problem, 2 * solution.V, solution.certificate.multipliers)
-    assert point.objective > solution.objective + 1e-3
-    assert sum(point.fenchel) + point.complementarity == pytest.approx(point.objective - point.bound)
-    start = live(problem, np.random.default_rng(0).normal(size=(30, 2)))
+    point = numbers(problem, 2 * solution.V, solution.certificate.multipliers)
+    assert point["objective"] > solution.objective + 1e-3
+    assert sum(point["fenchel"]) + point["complementarity"] == pytest.approx(
+        point["objective"] - point["bound"]
+    )
+    start = numbers(problem, np.random.default_rng(0).normal(size=(30, 2)))
     assert start["min_eigenvalue"] < 0
     assert start["bound"] == -np.inf
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.explore import codes, race, steps
+from npkl_models.explore import answers, steps
 from npkl_models.explore.form import Form
 from npkl_models.explore.session import Session
 
@@ -24,7 +24,7 @@ def session():
 
 @pytest.mark.parametrize("backend", ["bcd", "burer_monteiro", "admm", "hybrid"])
 def test_each_step_is_the_certificate_of_its_iterate(session, backend):
-    told = events(session, session.step({"n": 30, "backend": backend}))
+    told = events(session, session.start("step", {"n": 30, "backend": backend}))
     (found,) = [one for one in told if one["kind"] == "steps"]
     count = len(found["iteration"])
     assert 2 < count <= steps.SHOWN + 1
@@ -47,17 +47,21 @@ def test_the_low_eigenvector_is_that_of_the_slack():
     solution = problem.solve("burer_monteiro", rank=2, callback=recorder)
     last = recorder.judged(solution.V, lambda k, count: None)[-1]
     S = problem.slack(problem.derivatives(np.asarray(solution.V)))
-    assert last.direction @ (S @ last.direction) == pytest.approx(last.min_eigenvalue, abs=1e-6)
-    assert last.min_eigenvalue == pytest.approx(np.linalg.eigvalsh(S.toarray())[0], abs=1e-6)
-    assert last.min_eigenvalue < -1e-3
+    assert last.direction @ (S @ last.direction) == pytest.approx(last.proof.min_eigenvalue, abs=1e-6)
+    assert last.proof.min_eigenvalue == pytest.approx(np.linalg.eigvalsh(S.toarray())[0], abs=1e-6)
+    assert last.proof.min_eigenvalue < -1e-3
 
 
 def test_what_cannot_be_stepped_through_says_so(session):
     (error,) = [
-        e for e in events(session, session.step({"n": 30, "backend": "interior"})) if e["kind"] == "error"
+        e
+        for e in events(session, session.start("step", {"n": 30, "backend": "interior"}))
+        if e["kind"] == "error"
     ]
     assert "must have a factor at each iteration" in error["text"]
-    (error,) = [e for e in events(session, session.step({"data": "digits", "n": ""})) if e["kind"] == "error"]
+    (error,) = [
+        e for e in events(session, session.start("step", {"data": "digits", "n": ""})) if e["kind"] == "error"
+    ]
     assert "up to 300 points, got 1797" in error["text"]
 
 
@@ -70,7 +74,7 @@ def test_of_many_iterates_the_first_and_the_last_are_shown():
 
 
 def test_a_race_has_two_curves_and_a_winner(session):
-    told = events(session, session.race({"n": 30}, ["bcd", "interior"]))
+    told = events(session, session.start("race", {"n": 30}, {"backends": ["bcd", "interior"]}))
     (found,) = [one for one in told if one["kind"] == "race"]
     assert [lane["name"] for lane in found["lanes"]] == ["bcd", "interior"]
     for lane in found["lanes"]:
@@ -87,34 +91,38 @@ def test_a_race_has_two_curves_and_a_winner(session):
 
 @pytest.mark.parametrize("names", [["bcd"], ["bcd", "bcd"], []])
 def test_a_race_is_of_two(session, names):
-    (error,) = [e for e in events(session, session.race({"n": 30}, names)) if e["kind"] == "error"]
+    (error,) = [
+        e
+        for e in events(session, session.start("race", {"n": 30}, {"backends": names}))
+        if e["kind"] == "error"
+    ]
     assert "a race must be of two backends" in error["text"]
 
 
 def test_the_winner_is_said_in_words():
-    one, other = race.Lane("one"), race.Lane("other")
-    assert race.winner(one, other, 1e-6) == "Neither one nor other has a certified gap below 1e-06."
+    one, other = steps.Lane("one"), steps.Lane("other")
+    assert steps.winner(one, other, 1e-6) == "Neither one nor other has a certified gap below 1e-06."
     problem = Form.of({"n": 20}, {}).made().problem
     good, bad = problem.solve("interior"), problem.solve("burer_monteiro", rank=1)
     one.solution, other.solution = good, bad
     one.seconds, other.seconds = 2.0, 1.0
-    assert race.winner(one, other, 1e-6).startswith(
+    assert steps.winner(one, other, 1e-6).startswith(
         "one wins: it is certified within 1e-06 after 2 s. other ends"
     )
     other.solution = good
-    assert race.winner(one, other, 1e-6).startswith("other wins, 2 times as quick")
+    assert steps.winner(one, other, 1e-6).startswith("other wins, 2 times as quick")
     other.seconds = 1.9
-    assert race.winner(one, other, 1e-6).startswith("A draw")
+    assert steps.winner(one, other, 1e-6).startswith("A draw")
     one.solution, other.solution = bad, bad
-    assert "Neither" in race.winner(one, other, 1e-6)
+    assert "Neither" in steps.winner(one, other, 1e-6)
 
 
 def test_the_code_of_steps_and_of_a_race_runs(capsys):
     form = Form.of({"n": 20, "backend": "bcd"}, {})
     made, space = form.made(), {}
-    exec(codes.steps_code(made, form), space)
+    exec(answers.program("step", made, form), space)
     assert space["solution"].is_optimal(1e-6)
     assert len(space["found"]) > 1
-    exec(codes.race_code(made, form, ["bcd", "interior"]), space)
+    exec(answers.program("race", made, form, ["bcd", "interior"]), space)
     assert "interior" in capsys.readouterr().out
     assert isinstance(space["solution"], nm.Solution)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.explore import codes
+from npkl_models.explore import answers
 from npkl_models.explore.answers import SENSORS, Answer
 from npkl_models.explore.form import Form, formulations
 from npkl_models.explore.session import Session
@@ -30,13 +30,13 @@ def session():
 
 def sent(session, **files):
     """The form with uploaded files, and what is said of each."""
-    kept = {kind: session.upload(f"{kind}.csv", text.encode(), kind) for kind, text in files.items()}
+    kept = {kind: session.uploads.keep(f"{kind}.csv", text.encode(), kind) for kind, text in files.items()}
     return {f"{kind}_file": one["key"] for kind, one in kept.items()}, [one["about"] for one in kept.values()]
 
 
 def answered(session, form):
     """The answer of a form, as a run of the page gives it."""
-    key = session.run(form)["key"]
+    key = session.start("run", form)["key"]
     job = session.jobs.get(key)
     assert job.ended.wait(60)
     assert isinstance(job.answer, Answer), key
@@ -54,7 +54,7 @@ def test_generated_ones_are_answered_drawn_and_written_as_code(session, given):
     key, answer = answered(session, given)
     assert answer.solution.is_optimal(1e-5)
     assert "<svg" in session.figure(key, "embedding", 0, {})
-    assert answer.clustered()["sizes"]
+    assert len(answer.clusters) == answer.made.problem.n
     space = {}
     exec(told["code"], space)
     assert space["solution"].objective == pytest.approx(answer.solution.objective, rel=1e-4, abs=1e-6)
@@ -98,7 +98,7 @@ def test_files_of_distances_and_anchors_take_the_place_of_a_set(session, tmp_pat
     space = {}
     exec(told["code"], space)
     assert space["solution"].objective == pytest.approx(answer.solution.objective, rel=1e-5)
-    assert str(tmp_path) not in codes.solve_code(answer.made, answer.form)
+    assert str(tmp_path) not in answers.solve_code(answer.made, answer.form)
 
 
 def test_sensors_are_drawn_in_the_frame_of_the_anchors(session):
@@ -124,7 +124,7 @@ def test_sensors_are_drawn_in_the_frame_of_the_anchors(session):
 def test_steps_are_shown_in_the_frame_of_the_anchors(session):
     files, _ = sent(session, distances=DISTANCES, anchors=ANCHORS)
     form = PAGE | {"formulation": "distances", "loss": "square", "penalty": "0.01", "anchors": ""} | files
-    job = session.jobs.get(session.step(form | {"backend": "burer_monteiro"})["key"])
+    job = session.jobs.get(session.start("step", form | {"backend": "burer_monteiro"})["key"])
     assert job.ended.wait(60)
     (found,) = [one for one in job.since(0) if one["kind"] == "steps"]
     assert sum(found["anchors"]) == 4
@@ -168,7 +168,7 @@ def test_findings_are_in_the_words_of_the_problem(session):
 ])  # fmt: skip
 def test_bad_files_are_refused_at_once(session, kind, text, words):
     with pytest.raises(nm.NPKLError) as error:
-        session.upload(f"{kind}.csv", text.encode(), kind)
+        session.uploads.keep(f"{kind}.csv", text.encode(), kind)
     assert words in str(error.value)
     assert session.uploads.files == {}
 

@@ -32,7 +32,7 @@ HEAVY = {
         "model/trace_cones.py", "printed/sqlp.py",
     ),
     "matplotlib": ("show/",),
-    "pandas": ("crosscheck/table.py", "path.py", "applications/annotators.py", "applications/audit.py", "data/cells.py"),
+    "pandas": ("crosscheck/table.py", "path.py", "applications/annotators.py", "applications/audit.py", "data/cells.py", "cli/output.py"),
     "joblib": ("workers.py", "model/neighbors.py"),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),

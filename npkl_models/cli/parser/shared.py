@@ -1,4 +1,4 @@
-"""Arguments that are fields of the recipe, with the options, defaults and help texts of its table."""
+"""Parsers with hints, and readers of values for argparse."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from npkl_models.errors import NPKLError, meant
-from npkl_models.recipe.fields import FIELDS, Field
+from npkl_models.recipe.fields import Field
 
 
-class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """A formatter that shows defaults, and leaves examples unchanged."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
@@ -41,20 +41,6 @@ class Parser(argparse.ArgumentParser):
         super().error(message + hint)
 
 
-def parser_of(
-    commands: Any, name: str, summary: str, description: str, examples: str, run: str = ""
-) -> argparse.ArgumentParser:
-    """The parser of a command, with examples below its help.
-
-    ``run`` is the name of the function below `npkl_models.cli` that runs the command; "NAME.run" by default.
-    """
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=summary, description=description, epilog=examples, formatter_class=_Formatter
-    )
-    parser.set_defaults(run=run or f"{name}.run")
-    return parser
-
-
 def reader(field: Field) -> Callable[[str], Any]:
     """A function that reads a value of a field; argparse shows the field's own error message."""
 
@@ -67,21 +53,9 @@ def reader(field: Field) -> Callable[[str], Any]:
     return read
 
 
-def add_fields(
-    parser: argparse.ArgumentParser, *names: str, place: str = "", choices: tuple[str, ...] = ()
-) -> None:
-    """Add options for fields, with the defaults of the place; an option that is not given sets no attribute.
-
-    ``choices`` replaces the choices of a field of which only some are possible here.
-    """
-    for name in names:
-        field = FIELDS[name]
-        default = field.default_in(place)
-        words = field.words if default is None else f"{field.words} (default: {default})"
-        parser.add_argument(
-            field.option, type=reader(field), default=argparse.SUPPRESS, help=words, metavar=field.metavar,
-            choices=choices or field.choices or None,
-        )  # fmt: skip
+def names(text: str) -> list[str]:
+    """Names that are separated by commas."""
+    return text.split(",")
 
 
 def jobs(text: str) -> int:

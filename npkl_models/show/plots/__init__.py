@@ -1,31 +1,27 @@
 """Pictures of solutions: functions that take solutions and return matplotlib axes (extra ``plot``).
 
-Each function draws on the axes ``ax``, or on new axes. Without matplotlib, it raises a
-`MissingDependencyError`.
+Each function draws on the axes ``ax``, or on new axes, and returns them. Without matplotlib, it raises a
+`MissingDependencyError`; of a solution without a kernel, a `SolverError`.
+
+Examples
+--------
+>>> import npkl_models as nm
+>>> from npkl_models.show import plots
+>>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+>>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+>>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+>>> ax = plots.convergence({name: problem.solve(name) for name in ("burer_monteiro", "interior")})
+>>> [text.get_text() for text in ax.get_legend().get_texts()]
+['burer_monteiro', 'interior']
 """
 
-from npkl_models.show.plots.curves import convergence, path, rank_history
-from npkl_models.show.plots.envelopes import envelopes
+from npkl_models.show.plots.curves import convergence, envelopes, path, rank_history
 from npkl_models.show.plots.kernels import joint_spectrum, kernel, spectrum
 from npkl_models.show.plots.objects import network, objects
 from npkl_models.show.plots.points import clusters, embedding, layout, pair_multipliers
-from npkl_models.show.plots.tables import audit, crosscheck, plot_crosscheck
+from npkl_models.show.plots.tables import audit, crosscheck
 
 __all__ = [
-    "audit",
-    "clusters",
-    "convergence",
-    "crosscheck",
-    "embedding",
-    "envelopes",
-    "joint_spectrum",
-    "kernel",
-    "layout",
-    "network",
-    "objects",
-    "pair_multipliers",
-    "path",
-    "plot_crosscheck",
-    "rank_history",
-    "spectrum",
-]
+    "audit", "clusters", "convergence", "crosscheck", "embedding", "envelopes", "joint_spectrum", "kernel",
+    "layout", "network", "objects", "pair_multipliers", "path", "rank_history", "spectrum",
+]  # fmt: skip

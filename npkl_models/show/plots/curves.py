@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+import npkl_models.show.plots.style as style
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import together
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import ProblemError, chosen, optional
 from npkl_models.linalg import Array
-from npkl_models.show.plots.style import MARKERS, PALETTE, SMALLEST, axes, named, small_legend
 
-AGAINST = ("seconds", "iterations")
+AGAINST = {"seconds": "seconds", "iterations": "iteration"}
 PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative gap", "rank": "rank of K"}
-
-
-class Along(Protocol):
-    """The parts of a path that are drawn; see `npkl_models.path.Path`."""
-
-    @property
-    def parameter(self) -> str: ...
-    @property
-    def values(self) -> Array: ...
+VALUES = 400  # values at which the bounds are drawn, beside those of the path
 
 
 def convergence(
@@ -41,13 +33,8 @@ def convergence(
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
         Solutions of one problem. Without labels, the names of the backends are the labels.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
     against : {"seconds", "iterations"}
         Quantity on the horizontal axis.
-
-    Returns
-    -------
-    matplotlib axes
 
     Raises
     ------
@@ -55,38 +42,29 @@ def convergence(
         If ``against`` has another value.
     ProblemError
         If there is no solution, or no solution with a bound.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.show import plots
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> answers = {name: problem.solve(name) for name in ("burer_monteiro", "interior")}
-    >>> ax = plots.convergence(answers, against="iterations")
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['burer_monteiro', 'interior']
     """
     chosen("value of against", against, AGAINST)
-    shown = named(solutions)
-    bound, objective = _bracket(shown)
+    shown = style.named(solutions)
+    proofs = [solution.certificate for solution in shown.values() if solution.V is not None]
+    best, objective = together(proofs)
+    if not np.isfinite(best):
+        raise ProblemError("at least one solution must have a certified bound, got none")
+    objective = objective if np.isfinite(objective) else min(one.objective for one in proofs)
+    bound = min(best, objective)  # a point that misses constraints a little may be below the bound
     scale = next(iter(shown.values())).problem.size(bound, objective)
-    ax = axes(ax)
+    ax = style.axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
-        color, history = PALETTE[k % len(PALETTE)], solution.history
-        x = history.seconds if against == "seconds" else history.iteration
+        color, history = style.PALETTE[k % len(style.PALETTE)], solution.history
+        x = history[AGAINST[against]]
         above = _positive((history.objective - bound) / scale)
-        alone = "o" if len(history) <= 2 else ""
-        ax.plot(x, above, color=color, marker=alone, markersize=5, label=label)
+        ax.plot(x, above, "o-" if len(history) <= 2 else "-", color=color, markersize=5, label=label)
         made = np.isfinite(history.bound)
         below = _positive((objective - history.bound[made]) / scale)
-        style = {"marker": MARKERS[k % len(MARKERS)], "markersize": 6, "markerfacecolor": "none"}
-        ax.plot(x[made], below, color=color, linestyle="none", **style)
-    ax.set_yscale("log")
-    ax.set_xlabel("seconds" if against == "seconds" else "iteration")
-    ax.set_ylabel("relative distance to the best bound\n(hollow: of a bound to the best objective)")
-    small_legend(ax)
+        look = {"marker": style.MARKERS[k % len(style.MARKERS)], "markersize": 6, "markerfacecolor": "none"}
+        ax.plot(x[made], below, color=color, linestyle="none", **look)
+    said = "relative distance to the best bound\n(hollow: of a bound to the best objective)"
+    ax.set(yscale="log", xlabel=AGAINST[against], ylabel=said)
+    style.small_legend(ax)
     return ax
 
 
@@ -98,44 +76,25 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
         The solutions. Without labels, the names of the backends are the labels.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    matplotlib axes
 
     Raises
     ------
     ProblemError
         If there is no solution.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.show import plots
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> ax = plots.rank_history(problem.solve("burer_monteiro"))
-    >>> ax.get_ylabel()
-    'columns of the factor V'
     """
-    shown = named(solutions)
-    ax = axes(ax)
+    shown = style.named(solutions)
+    ax = style.axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
         history = solution.history
-        marker = "o" if len(history) <= 2 else ""
-        color = PALETTE[k % len(PALETTE)]
-        ax.step(history.iteration, history.rank, where="post", color=color, marker=marker, label=label)
+        look = {"color": style.PALETTE[k % len(style.PALETTE)], "marker": "o" if len(history) <= 2 else ""}
+        ax.step(history.iteration, history.rank, where="post", label=label, **look)
     ax.set_xlabel("iteration")
-    ax.set_ylabel("columns of the factor V")
-    ax.set_ylim(bottom=0)
-    ax.yaxis.get_major_locator().set_params(integer=True)
-    small_legend(ax)
+    style.counted(ax, "columns of the factor V")
+    style.small_legend(ax)
     return ax
 
 
-def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
+def path(path: Any, ax: Any = None, quantity: str = "objective") -> Any:
     """Plot a quantity along the parameter of a path.
 
     Parameters
@@ -148,64 +107,77 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
     quantity : {"objective", "relative_gap", "rank"}
         Quantity on the vertical axis.
 
-    Returns
-    -------
-    matplotlib axes, or an array of them
-
     Raises
     ------
     UnsupportedError
         If the quantity is unknown.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.show import plots
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> path = nm.regularization_path(problem, "weight", [0.1, 1.0, 10.0])
-    >>> ax = plots.path(path, quantity="rank")
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('weight', 'rank of K')
     """
-    if ax is not None and np.ndim(ax):
-        several = np.asarray(ax, dtype=object).ravel()
-        for one, name in zip(several, PATH_QUANTITIES, strict=True):
-            _quantity(path, one, name)
-        return ax
-    chosen("quantity of a path", quantity, PATH_QUANTITIES)
-    return _quantity(path, axes(ax), quantity)
+    several = ax is not None and np.ndim(ax) > 0
+    names = tuple(PATH_QUANTITIES) if several else (chosen("quantity of a path", quantity, PATH_QUANTITIES),)
+    wide = np.all(path.values > 0) and path.values[-1] > 10 * path.values[0]
+    for one, name in zip(np.ravel(ax) if several else [style.axes(ax)], names, strict=True):
+        values = getattr(path, name)
+        if name == "relative_gap":
+            values = np.maximum(np.abs(values), style.SMALLEST)
+            one.set_yscale("log")
+        style.axes(one).plot(path.values, values, color=style.PALETTE[0], marker="o", markersize=4)
+        one.set(xscale="log" if wide else "linear", xlabel=path.parameter, ylabel=PATH_QUANTITIES[name])
+        if name == "rank":
+            style.counted(one, PATH_QUANTITIES[name])
+    return ax if several else one
 
 
-def _quantity(path: Along, ax: Any, quantity: str) -> Any:
-    """Plot one quantity along the path on the given axes."""
-    axes(ax)
-    values = getattr(path, quantity)
-    if quantity == "relative_gap":
-        values = np.maximum(np.abs(values), SMALLEST)
-        ax.set_yscale("log")
-    ax.plot(path.values, values, color=PALETTE[0], marker="o", markersize=4)
-    if np.all(path.values > 0) and path.values[-1] > 10 * path.values[0]:
-        ax.set_xscale("log")
-    if quantity == "rank":
-        ax.set_ylim(bottom=0)
-        ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel(path.parameter)
-    ax.set_ylabel(PATH_QUANTITIES[quantity])
-    return ax
+def envelopes(path: Any, ax: Sequence[Any] | Array | None = None) -> Array:
+    """Plot what a path proves at every value of its parameter.
 
+    The first axes show the upper and the lower bound on the optimum, with a mark for each stored kernel. The
+    second axes show the proved relative gap, and the tolerance of the path as a line. The third axes show the
+    rank of the best stored kernel.
 
-def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
-    """The best certified bound, and the best objective of feasible points (or of all if there are none)."""
-    found = [solution.certificate for solution in shown.values() if solution.V is not None]
-    bound, objective = together(found)
-    if not np.isfinite(bound):
-        raise ProblemError("at least one solution must have a certified bound, got none")
-    objective = objective if np.isfinite(objective) else min(one.objective for one in found)
-    return min(bound, objective), objective  # a point that misses constraints a little may be below the bound
+    Parameters
+    ----------
+    path : Path
+        Path from `regularization_path`, along "bound", "penalty" or "weight".
+    ax : sequence of three matplotlib axes, optional
+        Axes to draw on; a new figure by default.
+
+    Raises
+    ------
+    ProblemError
+        If there are not three axes, if the path has a single value, or if its parameter is p.
+    """
+    if path.values.size < 2:
+        raise ProblemError("a path must have at least two values to be drawn between them, got one")
+    if ax is None:
+        plt = optional("matplotlib.pyplot", "plot", "plot")
+        ax = plt.subplots(1, 3, figsize=(10.5, 3.2), layout="constrained")[1]
+    every = np.asarray(ax, dtype=object).ravel()
+    if every.size != 3:
+        raise ProblemError(f"ax must be three matplotlib axes, got {every.size}")
+    low, high = path.values[0], path.values[-1]
+    values = np.union1d(np.clip(np.geomspace(low, high, VALUES), low, high), path.values)
+    cover = path.cover
+    upper, lower, gaps = (
+        np.where(np.isfinite(found), found, np.nan)
+        for found in (cover.upper(values), cover.lower(values), cover.gaps(values))
+    )
+    bounds, gap, rank = (style.axes(one) for one in every)
+    bounds.plot(values, upper, color=style.BLUE, label="upper bound")
+    bounds.plot(values, lower, color=style.ORANGE, linestyle="--", label="lower bound")
+    bounds.plot(path.values, path.objective, "o", color=style.BLUE, markersize=4, label="stored kernel")
+    bounds.set_ylabel("optimum")
+    style.small_legend(bounds)
+    gap.plot(values, np.maximum(gaps, style.SMALLEST), color=style.BLUE)
+    if path.tol is not None:
+        gap.axhline(path.tol, color=style.FAINT, linestyle=":")
+    gap.set(yscale="log", ylabel="proved relative gap")
+    rank.step(values, path.rank[cover.best(values)], where="post", color=style.BLUE)
+    style.counted(rank, "rank of K")
+    for one in every:
+        one.set(xlabel=path.parameter, xscale="log" if high > 10 * low else "linear")
+    return every
 
 
 def _positive(values: Array) -> Array:
     """The values for a logarithmic axis; nan where a value is negative."""
-    return np.where(values >= 0, np.maximum(values, SMALLEST), np.nan)
+    return np.where(values >= 0, np.maximum(values, style.SMALLEST), np.nan)

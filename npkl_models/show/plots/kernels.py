@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, dense, gram_eigenvalues
+from npkl_models.linalg import Array, dense, gram_eigenvalues
 from npkl_models.linalg.owned import finite, real_array
 from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILION, axes, classes, evenly, small_legend
 
@@ -29,29 +29,11 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
     labels : array_like of shape (n,), optional
         Classes or clusters, whose borders are drawn.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    matplotlib axes
 
     Raises
     ------
     ProblemError
         If K is not square, or if the number of labels is not the number of points.
-    SolverError
-        If a solution has no kernel.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.show import plots
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> ax = plots.kernel(problem.solve(), labels=["a", "a", "a", "b", "b", "b"])
-    >>> [text.get_text() for text in ax.get_xticklabels()]
-    ['a', 'b']
     """
     if solved := isinstance(solution_or_K, Solution):
         given = factor_of(solution_or_K)
@@ -66,12 +48,22 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
     reach = float(np.quantile(np.abs(K), QUANTILE)) or float(np.abs(K).max()) or 1.0
     ax = axes(ax, 5.2, 4.4)
     image = ax.imshow(K, cmap=DIVERGING, vmin=-reach, vmax=reach, interpolation="nearest")
-    bar = ax.figure.colorbar(
-        image, ax=ax, shrink=0.8, extend="both" if np.abs(K).max() > reach else "neither"
-    )
-    bar.set_label("$K_{ij}$")
+    extend = "both" if np.abs(K).max() > reach else "neither"
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, extend=extend, label="$K_{ij}$")
     bar.outline.set_visible(False)
-    _borders(ax, number[order], names)
+    ax.spines[:].set_visible(False)
+    of = "class" if len(names) > 1 else "point"
+    ax.set(xlabel=of, ylabel=of)
+    if len(names) > 1:
+        counts = np.bincount(number[order], minlength=len(names))
+        ends = np.cumsum(counts)
+        for end in ends[:-1]:
+            ax.axhline(end - 0.5, color="black", linewidth=0.6)
+            ax.axvline(end - 0.5, color="black", linewidth=0.6)
+        middle = ends - counts / 2 - 0.5
+        ax.set_xticks(middle, names)
+        ax.set_yticks(middle, names)
+        ax.tick_params(length=0)
     return ax
 
 
@@ -86,49 +78,28 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     Parameters
     ----------
     solution : Solution
-        The solution.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    matplotlib axes
 
     Raises
     ------
-    SolverError
-        If the solution has no kernel.
     ProblemError
         If the order of the slack is above 6,000.
 
     Notes
     -----
     Alizadeh, Haeberly & Overton, Math. Programming 77, 1997, section 2.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.show import plots
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> ax = plots.joint_spectrum(problem.solve("interior"))
-    >>> K, S = (line.get_ydata() for line in ax.get_lines())
-    >>> bool((K * S).max() < 1e-4)
-    True
     """
     problem, found = solution.problem, solution.certificate
     if problem.order > LARGEST_SLACK:
-        raise ProblemError(
-            f"the slack must have an order of at most {LARGEST_SLACK} to be drawn, got {problem.order}"
-        )
-    of_kernel = _padded(gram_eigenvalues(np.asarray(solution.V)), problem.order)
+        most = f"an order of at most {LARGEST_SLACK}"
+        raise ProblemError(f"the slack must have {most} to be drawn, got {problem.order}")
+    of_kernel = np.zeros(problem.order)  # with the zeros that a factor does not show
+    known = np.sort(gram_eigenvalues(factor_of(solution)))[::-1][: problem.order]
+    of_kernel[: known.size] = known
     of_slack = np.linalg.eigvalsh(dense(problem.restrict(problem.slack(found.multipliers))))
     ax = axes(ax)
     index = np.arange(1, problem.order + 1)
-    ax.plot(
-        index, _drawn(of_kernel), color=BLUE, marker="o", markersize=4, linestyle="none", label="kernel K"
-    )
+    ax.plot(index, _drawn(of_kernel), "o", color=BLUE, markersize=4, label="kernel K")
     tall = _drawn(of_slack)
     negative = of_slack < -1e-10 * max(1.0, float(np.abs(of_slack).max()))
     style = {"color": VERMILION, "marker": "x", "markersize": 5, "linestyle": "none"}
@@ -136,10 +107,8 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     if negative.any():
         hollow = style | {"marker": "D", "markerfacecolor": "none"}
         ax.plot(index[negative], tall[negative], **hollow, label="S, negative (size drawn)")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("k (K descending, S ascending)")
-    ax.set_ylabel("k-th eigenvalue")
+    logarithmic = {"xscale": "log", "yscale": "log"}
+    ax.set(xlabel="k (K descending, S ascending)", ylabel="k-th eigenvalue", **logarithmic)
     small_legend(ax, loc="center right")
     return ax
 
@@ -150,63 +119,14 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
     Parameters
     ----------
     solution : Solution
-        The solution.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    matplotlib axes
-
-    Raises
-    ------
-    SolverError
-        If the solution has no kernel.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.show import plots
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> ax = plots.spectrum(problem.solve())
-    >>> ax.get_ylabel()
-    'k-th eigenvalue of K'
     """
     values = np.sort(gram_eigenvalues(factor_of(solution)))[::-1][: solution.rank + 1]
     ax = axes(ax)
     ax.bar(np.arange(1, values.size + 1), values, color=BLUE, width=0.7)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel("k")
-    ax.set_ylabel("k-th eigenvalue of K")
+    ax.set(xlabel="k", ylabel="k-th eigenvalue of K")
     return ax
-
-
-def _borders(ax: Any, number: Index, names: list[str]) -> None:
-    """Draw lines between the classes, and their names along both axes."""
-    ax.spines[:].set_visible(False)
-    if len(names) < 2:
-        ax.set_xlabel("point")
-        ax.set_ylabel("point")
-        return
-    counts = np.bincount(number, minlength=len(names))
-    ends = np.cumsum(counts)
-    for end in ends[:-1]:
-        ax.axhline(end - 0.5, color="black", linewidth=0.6)
-        ax.axvline(end - 0.5, color="black", linewidth=0.6)
-    middle = ends - counts / 2 - 0.5
-    ax.set_xticks(middle, names)
-    ax.set_yticks(middle, names)
-    ax.tick_params(length=0)
-    ax.set_xlabel("class")
-    ax.set_ylabel("class")
-
-
-def _padded(values: Array, size: int) -> Array:
-    """Eigenvalues in descending order, with the zeros that a factor does not show."""
-    known = np.sort(values)[::-1][:size]
-    return np.concatenate([known, np.zeros(size - known.size)])
 
 
 def _drawn(values: Array) -> Array:

@@ -26,29 +26,14 @@ def objects(points: ArrayLike, names: Sequence[str] | None = None, ax: Any = Non
     names : sequence of str, optional
         Names of the objects; their numbers by default.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    matplotlib axes
 
     Raises
     ------
     ProblemError
         If the number of names is not the number of points.
-
-    Examples
-    --------
-    >>> from npkl_models.show import plots
-    >>> ax = plots.objects([[0.0, 0.0], [1.0, 2.0]], ["apple", "pear"])
-    >>> [text.get_text() for text in ax.texts]
-    ['apple', 'pear']
     """
-    Z, said = _named(points, names)
-    ax = axes(ax, 5.2, 4.4)
-    ax.scatter(*Z.T, s=14, color=PALETTE[0], linewidths=0)
-    _write_names(ax, Z, said)
-    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    ax = network(points, names=names, ax=ax)
+    ax.set_aspect("auto")
     return ax
 
 
@@ -75,34 +60,28 @@ def network(
     labels : array_like of shape (n,), optional
         Classes or clusters of the sensors, shown by colour.
     ax : matplotlib axes, optional
-        Axes to draw on; new axes by default.
-
-    Returns
-    -------
-    matplotlib axes
 
     Raises
     ------
     ProblemError
         If the number of names, of deviations or of labels is not the number of sensors.
-
-    Examples
-    --------
-    >>> from npkl_models.show import plots
-    >>> ax = plots.network([[0.0, 0.0], [1.0, 2.0]], ([0], [1]), anchors=[0], deviation=[0.0, 0.1])
-    >>> [text.get_text() for text in ax.texts]
-    ['0', '1']
     """
-    Z, said = _named(positions, names)
+    Z = real_array(positions, "points")
+    if Z.ndim != 2:
+        raise ProblemError(f"points must have shape (n, d), got {Z.shape}")
+    n = len(Z)
+    if names is not None and len(names) != n:
+        raise ProblemError(f"names must be as many as points, {n}, got {len(names)}")
+    Z = np.pad(Z[:, :2], ((0, 0), (0, max(2 - Z.shape[1], 0))))
+    number, classed = classes(labels, n)
     ax = axes(ax, 5.2, 4.4)
-    fixed = np.zeros(len(Z), dtype=bool)
+    fixed = np.zeros(n, dtype=bool)
     if anchors is not None:
         fixed[np.asarray(anchors)] = True
     if pairs is not None and len(pairs[0]):
         ax.plot(*np.stack([Z[pairs[0]], Z[pairs[1]]]).transpose(2, 0, 1), color="0.88", lw=0.5, zorder=0)
     if deviation is not None:
         _circles(ax, Z, real_array(deviation, "deviation"))
-    number, classed = classes(labels, len(Z))
     for k, name in enumerate(classed):
         own = ~fixed & (number == k)
         label = "sensor" if len(classed) == 1 else name if len(classed) <= MOST_CLASSES else None
@@ -110,26 +89,11 @@ def network(
     ax.scatter(*Z[fixed].T, s=26, marker="s", color="black", linewidths=0, label="anchor")
     if fixed.any() or len(classed) > 1:
         small_legend(ax)
-    _write_names(ax, Z, said)
+    for said, at in zip(list(range(n) if names is None else names)[:NAMED], Z, strict=False):
+        ax.annotate(str(said), at, textcoords="offset points", xytext=(3, 3), fontsize=7)
     ax.set(xlabel="first coordinate", ylabel="second coordinate")
     ax.set_aspect("equal", adjustable="datalim")
     return ax
-
-
-def _named(points: ArrayLike, names: Sequence[str] | None) -> tuple[Any, list[str]]:
-    """The first two coordinates (n, 2), and the names."""
-    Z = real_array(points, "points")
-    if Z.ndim != 2:
-        raise ProblemError(f"points must have shape (n, d), got {Z.shape}")
-    said = [str(k) for k in range(len(Z))] if names is None else list(names)
-    if len(said) != len(Z):
-        raise ProblemError(f"names must be as many as points, {len(Z)}, got {len(said)}")
-    return np.pad(Z[:, :2], ((0, 0), (0, max(2 - Z.shape[1], 0)))), said
-
-
-def _write_names(ax: Any, Z: Any, said: list[str]) -> None:
-    for name, at in zip(said[:NAMED], Z, strict=False):
-        ax.annotate(name, at, textcoords="offset points", xytext=(3, 3), fontsize=7)
 
 
 def _circles(ax: Any, Z: Any, deviation: Any) -> None:
@@ -140,9 +104,6 @@ def _circles(ax: Any, Z: Any, deviation: Any) -> None:
         raise ProblemError(f"deviation must have shape ({len(Z)},), got {deviation.shape}")
     own = np.isfinite(deviation)
     width = 2 * deviation[own]
-    ax.add_collection(
-        EllipseCollection(
-            width, width, np.zeros(width.size), units="xy", offsets=Z[own], transOffset=ax.transData,
-            facecolors="none", edgecolors=FAINT, linewidths=0.6,
-        )
-    )  # fmt: skip
+    look: dict[str, Any] = {"facecolors": "none", "edgecolors": FAINT, "linewidths": 0.6, "units": "xy"}
+    look |= {"offsets": Z[own], "offset_transform": ax.transData}
+    ax.add_collection(EllipseCollection(width, width, np.zeros(width.size), **look))

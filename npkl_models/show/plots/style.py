@@ -34,25 +34,22 @@ def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
     return ax
 
 
-def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> dict[str, Solution]:
-    """Solutions by label; without labels, by the names of their backends, numbered if a name comes twice.
+def counted(ax: Any, label: str) -> None:
+    """Label the vertical axis, with whole numbers from zero."""
+    ax.set(ylabel=label)
+    ax.set_ylim(bottom=0)
+    ax.yaxis.get_major_locator().set_params(integer=True)
 
-    Raises
-    ------
-    ProblemError
-        If there is no solution.
-    """
-    if isinstance(solutions, Solution):
-        solutions = [solutions]
-    if isinstance(solutions, Mapping):
-        found = dict(solutions)
-    else:
-        found = {}
-        for solution in solutions:
-            label, k = solution.backend, 2
-            while label in found:
-                label, k = f"{solution.backend} ({k})", k + 1
-            found[label] = solution
+
+def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> dict[str, Solution]:
+    """Solutions by label; without labels, by the names of their backends, numbered if a name comes twice."""
+    found = dict(solutions) if isinstance(solutions, Mapping) else {}
+    unnamed: Iterable[Any] = [solutions] if isinstance(solutions, Solution) else solutions
+    for solution in () if isinstance(solutions, Mapping) else unnamed:
+        label, k = solution.backend, 2
+        while label in found:
+            label, k = f"{solution.backend} ({k})", k + 1
+        found[label] = solution
     if not found:
         raise ProblemError("solutions must hold at least one solution, got none")
     return found
@@ -60,9 +57,7 @@ def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> 
 
 def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
     """The class of each of n points as a number from 0, and the names of the classes."""
-    if labels is None:
-        return np.zeros(n, dtype=np.intp), [""]
-    given = np.asarray(labels)
+    given = np.full(n, "") if labels is None else np.asarray(labels)
     if given.shape != (n,):
         raise ProblemError(f"labels must have shape ({n},), got {given.shape}")
     names, number = np.unique(given, return_inverse=True)
