@@ -35,7 +35,6 @@ class AnyKeywords(TypedDict, total=False):
     sigma: float
     relaxation: float
     polish: Literal["none", "newton", "bcd"]
-    rule: Literal["quasi_newton", "accelerated"]
     continuation: bool
     solver: str | None
     eps: float | None
