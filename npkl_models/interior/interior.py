@@ -17,8 +17,10 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
+from npkl_models.interior.schur import IN_NUMPY
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
+from npkl_models.linalg.compile import WORTH
 from npkl_models.model.conjugates import boxed_conjugates
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -220,22 +222,31 @@ def _merit_of(found: Certificate) -> tuple[float, float]:
 
 
 def cost_of(problem: Statement) -> Cost:
-    """The predicted cost: dense algebra of the order, and of the number of multipliers."""
-    s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
+    """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
+    s, n, m, e = float(problem.order), float(problem.n), _multipliers(problem), _entries(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
-    long = 3.0 * sum(part.functional.size * part.functional.additions for part in problem.terms)
-    inner += (long if problem.basis is None else min(long, s**2)) ** 2  # numbers before they are summed
+    inner += (e if problem.basis is None else min(e, s**2)) ** 2
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
 def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
-    s, m = float(problem.order), _multipliers(problem)
-    return 2e-3 + (8 * s**3 + m**3 / 3 + 40 * m**2) / RATE
+    s, m, rows = float(problem.order), _multipliers(problem), IN_NUMPY * _entries(problem) ** 2
+    gathered = rows / USUAL if rows <= WORTH else 40 * _entries(problem) ** 2 / RATE
+    return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
 
 
 def _multipliers(problem: Statement) -> float:
     return float(sum(problem.sizes))
+
+
+def _entries(problem: Statement) -> float:
+    """The number of distances or different entries of K that all values need, at most."""
+    functionals, n = [part.functional for part in problem.terms], float(problem.n)
+    needed = sum(
+        float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in functionals
+    )
+    return min(needed, n * (n + 1) / 2)
 
 
 def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
@@ -271,7 +282,7 @@ BACKEND = Backend(
 
 
 NOISE = 1e-13  # pivots below this share of the largest diagonal entry are rounding
-WORTH = 0.05  # the share of the required gap that a smaller rank may cost
+SHARE = 0.05  # the share of the required gap that a smaller rank may cost
 WIDE = 0.5  # with a scaling, a factor whose rank exceeds this share of the order is not cut
 JUMP = 3.0  # a rank may end where an eigenvalue is this many times the next one
 
@@ -302,7 +313,7 @@ def factor_of(
     if not tried:  # numbers out of range
         return V
     best = min(value for value, _ in tried)
-    near = WORTH * tol * problem.size(2 * best)
+    near = SHARE * tol * problem.size(2 * best)
     least = min(r for value, r in tried if value <= best + near)
     return V[:, :least] if scaling is None or least <= WIDE * len(K) else V
 

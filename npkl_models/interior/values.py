@@ -79,6 +79,25 @@ class Values:
         return np.asarray(self.points[t.row] * self.order + self.points[t.column])
 
     @cached_property
+    def entries(self) -> tuple[Index, Index, Array, Matrix | None]:
+        """The entries of K at ``points`` that any value needs, each once, and the values as their sums.
+
+        Returns
+        -------
+        row, column : (e,) arrays of int
+        coefficient : (e,) array
+        sums : (m, e) sparse array or None
+            The values are ``sums`` times the entries; None if each value is its ``coefficient`` times one.
+        """
+        t = self.incidence
+        if t.identity:
+            return t.row, t.column, np.asarray(t.coefficient, dtype=float), None
+        low, high = np.minimum(t.row, t.column), np.maximum(t.row, t.column)
+        places, at = np.unique(low * t.n + high, return_inverse=True)
+        sums = sp.csr_array((t.coefficient, (t.owner, at)), shape=(t.size, places.size))
+        return places // t.n, places % t.n, np.ones(places.size), sums
+
+    @cached_property
     def coordinates(self) -> Array:
         """For a basis: the coefficients of each value in the vector `svec` of U (m, s(s+1)/2)."""
         assert self.Q is not None
