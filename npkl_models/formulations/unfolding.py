@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.feasibility.faces import complement
 from npkl_models.formulations.neighborhood import Neighborhood, neighborhood
 from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number
@@ -17,7 +18,6 @@ from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
 from npkl_models.presolve.cliques import flatten
-from npkl_models.presolve.faces import complement
 from npkl_models.problem import Problem
 
 

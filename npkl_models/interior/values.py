@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.interior.pattern import Pattern
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.box import Box
@@ -20,7 +21,6 @@ from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.contraction import of_unknown
 
 CHUNK = 100_000  # numbers that are gathered at a time, so that they stay in the cache
 

@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.errors import ProblemError
+from npkl_models.feasibility.faces import complement
 from npkl_models.linalg import Array, Index, Mask, symmetrize
 from npkl_models.model.basis import Basis, orthonormal
-from npkl_models.presolve.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
 FOLLOWED = 10.0  # the same for distances that follow from others, as a multiple of the error of the others

@@ -9,7 +9,7 @@ from npkl_models.errors import unknown
 from npkl_models.files.machine import available_bytes
 from npkl_models.linalg.compile import WORTH
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.units import binary_units
+from npkl_models.model.units import binary_units
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options

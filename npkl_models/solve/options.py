@@ -17,7 +17,7 @@ from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.presolve.units import Units
+from npkl_models.model.units import Units
 
 FOREVER = 1e300  # seconds
 

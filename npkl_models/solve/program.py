@@ -10,8 +10,8 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.linalg.compile import clock
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.faces import Face
-from npkl_models.presolve.units import Units
+from npkl_models.model.units import Units
+from npkl_models.presolve.step import Smaller
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
@@ -54,8 +54,8 @@ class Program:
         Options of the backend.
     plan : Plan
         Plan of the problem on its face, in the problem's own units.
-    face : Face
-        Face that contains all feasible kernels; see `npkl_models.presolve.faces`.
+    presolved : Smaller or None
+        The problem on its face, if the face is not the whole cone; see `npkl_models.presolve.steps.FACES`.
     units : Units
         Units of the problem that the plan was made for.
     build_time : float
@@ -79,7 +79,7 @@ class Program:
     backend: str
     options: Options
     plan: Plan
-    face: Face
+    presolved: Smaller | None
     units: Units
     build_time: float = 0.0
 
@@ -95,11 +95,9 @@ class Program:
         started = clock()
         with progress_log(self.options.verbose), quiet(), quiet_blas(self.problem.order):
             watch = RunMonitor(self.options, self.backend, self.units, allowance)
-            solution = judge(self.face.problem, self.backend, self._run(watch), watch)
-        solution = replace(
-            solution, build_time=self.build_time, solve_time=clock() - started
-        )  # fmt: skip
-        return solution if self.face.whole else self._unfolded(solution)
+            solution = judge(self.units.whole, self.backend, self._run(watch), watch)
+        solution = replace(solution, build_time=self.build_time, solve_time=clock() - started)
+        return solution if self.presolved is None else self._undone(solution, self.presolved)
 
     def _run(self, watch: RunMonitor) -> Claim:
         try:
@@ -109,10 +107,10 @@ class Program:
                 raise
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
 
-    def _unfolded(self, solution: Solution) -> Solution:
+    def _undone(self, solution: Solution, presolved: Smaller) -> Solution:
         """The solution of the stated problem; both problems have the same feasible kernels."""
         y, found = solution.multipliers, solution.known_certificate
-        y = None if y is None else self.face.unfold(y)
+        y = presolved.undo((None, y))[1]
         if found is not None and y is not None:
             found = replace(found, multipliers=y)
         return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
@@ -120,11 +118,9 @@ class Program:
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
         words = self.plan.describe()
-        return (
-            words
-            if self.face.whole
-            else f"{words}; on a face with a basis of {self.face.problem.order} columns"
-        )
+        if self.presolved is None:
+            return words
+        return f"{words}; on a face with a basis of {self.units.whole.order} columns"
 
     def __repr__(self) -> str:
         return f"Program({self.backend} for {self.problem!r})"

@@ -5,7 +5,7 @@ import pytest
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.presolve.units import binary_units, own_units
+from npkl_models.model.units import binary_units, own_units
 
 UNITS = [(1e-150, 1.0), (1e150, 1e-150), (3e-7, 1e120)]
 MOST = 3  # problems for a backend
