@@ -93,13 +93,6 @@ def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]
     """The entries (i, j, values) of the Gaussian kernel of points (n x d), for neighbours and the diagonal.
 
     The affinities of `knn_affinity` are entries of a kernel matrix whose other entries were not computed.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.completion import known_affinities
-    >>> i, j, values = known_affinities([[0.0], [1.0], [3.0]], 1)
-    >>> i, j, values.round(3)
-    (array([0, 1, 2, 0, 1]), array([0, 1, 2, 1, 2]), array([1.   , 1.   , 1.   , 0.607, 0.135]))
     """
     S = sp.triu(affinity(X, n_neighbors), k=1).tocoo()
     own = np.arange(S.shape[0])

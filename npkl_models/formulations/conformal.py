@@ -92,16 +92,7 @@ def conformal_eigenmaps(
 
 
 def scales(X: Any, V: Array, n_neighbors: int = 5, metric: str = "euclidean") -> Array:
-    """The best scales s_i (n,) of points X (n x d) that are embedded as the rows of V (n x r).
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.conformal import scales
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(6, 2))
-    >>> scales(X, 3 * X, 2).round(9)
-    array([9., 9., 9., 9., 9., 9.])
-    """
+    """The best scales s_i (n,) of points X (n x d) that are embedded as the rows of V (n x r)."""
     pairs, place, squared = _triangles(X, n_neighbors, metric)
     z = SquaredDistances(len(place), (pairs[:, 0], pairs[:, 1])).value_of_factor(V)[place]
     d, unit = _in_units(squared[place])

@@ -203,14 +203,6 @@ def positions(V: Array, n_components: int, anchors: Any = None) -> tuple[Array, 
     """Positions of the points in a factor V (n x r), and the trace of each that they leave (n,).
 
     With anchors, see `Anchors.located`. Without anchors, positions are the leading principal coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.formulations.distances import positions
-    >>> X, left = positions(np.array([[-1.0, 0.1], [0.0, -0.2], [1.0, 0.1]]), 1)
-    >>> left.round(3)
-    array([0.01, 0.04, 0.01])
     """
     if anchors is not None:
         return read_anchors(anchors, len(V)).located(V)

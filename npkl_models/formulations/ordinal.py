@@ -99,17 +99,6 @@ def largest_penalty(problem: Problem) -> float:
 
     At K = 0 the slack is lambda I + sum y_e M_e, with y_e the slope of the loss at zero. The zero kernel is
     optimal if this slack is positive semidefinite. Ties are left out: they make a smaller penalty enough.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.formulations.ordinal import largest_penalty
-    >>> problem = nm.ordinal([[0, 1, 2], [1, 0, 2]], loss="hinge")
-    >>> round(largest_penalty(problem), 4)
-    3.0
-    >>> zero = nm.ordinal([[0, 1, 2], [1, 0, 2]], loss="hinge", penalty=3.5).solve()
-    >>> bool(abs(zero.objective - 2) < 1e-5)
-    True
     """
     return _largest(problem.losses[0])
 

@@ -105,16 +105,7 @@ def locally_rigid(
 
 
 def placing(X: Any, n_neighbors: int, dimension: int, metric: str = "euclidean") -> Matrix:
-    """The matrix W (n x n) of points (n x d); row i writes point i as a weighted mean of its neighbours.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.rigid import placing
-    >>> placing([[0.0], [1.0], [3.0]], 2, 1).toarray().round(3)
-    array([[ 0.   ,  1.5  , -0.5  ],
-           [ 0.667,  0.   ,  0.333],
-           [-2.   ,  3.   ,  0.   ]])
-    """
+    """The matrix W (n x n) of points (n x d); row i writes point i as a weighted mean of its neighbours."""
     points = check_points(X)
     n, k = points.shape[0], n_neighbors
     neighbor = nearest_neighbors(points, k, metric)[1]

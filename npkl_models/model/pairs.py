@@ -117,12 +117,6 @@ class Pairs(Owner):
         ------
         ProblemError
             If a class, or two classes, have fewer such pairs than requested. The message names the classes.
-
-        Examples
-        --------
-        >>> import npkl_models as nm
-        >>> nm.Pairs.per_class(["a", "a", "b", "b", "c", "c"], n_must=1, n_cannot=2, random_state=0)
-        Pairs(n=6, 3 must-links, 6 cannot-links)
         """
         known, labels = labelled(y)
         given = np.asarray(y, dtype=object).ravel()[known]

@@ -19,19 +19,7 @@ from npkl_models.solve.watch import BROKEN, RunMonitor, progress_log, quiet
 
 
 class Plan(Protocol):
-    """A problem in the form that a solver needs; every run gives the same result.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> plan = problem.compile("interior").plan
-    >>> print(plan.describe())
-    K and S of order 6, 9 multipliers with 0 bounds; a Schur complement of that order an iteration; ...
-    """
+    """A problem in the form that a solver needs; every run gives the same result."""
 
     def run(self, watch: RunMonitor) -> Claim:
         """Run the solver, report its iterates to the watch, and stop when the watch requires it."""
