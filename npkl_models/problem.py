@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, Self, Unpack, overload
 
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.sdp import to_cvxpy
-from npkl_models.data.sdpa import to_sdpa
+from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # this import registers all backends
@@ -102,6 +102,14 @@ class Problem(Statement):
     def to_sdpa(self, path: str | Path) -> Path:
         """Write the problem in SDPA's sparse format, for other solvers; see `npkl_models.data.sdpa`."""
         return to_sdpa(self, path)
+
+    @classmethod
+    def from_sdpa(cls, path: str | Path) -> Self:
+        """The problem of any file in SDPA's sparse format, plain or .gz; see `npkl_models.data.sdpa`.
+
+        The file's F_0 is minus the cost, so the optimum is minus the maximum that the file states.
+        """
+        return from_sdpa(path, cls)
 
     def _repr_latex_(self) -> str:
         return f"$${self.explain().latex}$$"

@@ -7,7 +7,7 @@ import argparse
 from npkl_models.cli import output
 from npkl_models.cli.console import say
 from npkl_models.crosscheck.outside import judge_sdpa
-from npkl_models.data.sdpa import from_sdpa, to_sdpa
+from npkl_models.data.sdpa import to_sdpa
 from npkl_models.errors import ProblemError
 from npkl_models.problem import Problem
 
@@ -22,7 +22,7 @@ def export(options: argparse.Namespace) -> int:
         raise ProblemError("--out must go with --answer FILE, whose judged answer it keeps; got none")
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
-    problem = from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)
+    problem = Problem.from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)
     if options.target is not None:
         written = (
             to_sdpa(problem, options.target)

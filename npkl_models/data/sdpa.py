@@ -15,24 +15,27 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.data.cells import number_of
+from npkl_models.data.sdpa_reader import read_program
 from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.feasibility.faces import Face, face_of
 from npkl_models.files import saved
 from npkl_models.files.atomic import written
-from npkl_models.files.gate import gate, text_of
+from npkl_models.files.gate import PACKED, gate, text_of
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model import storage
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.statement import Statement, kind
+from npkl_models.model.statement import Statement
 
+S = TypeVar("S", bound=Statement)
 MARK = "npkl_models problem"
 WIDTH = 76  # characters in a line of comments
 DENSE = "an orthonormal basis that does more than make points share a row"
@@ -123,24 +126,32 @@ def embedded(problem: Statement) -> tuple[str, ...]:
     return (MARK, *(text[k : k + WIDTH] for k in range(0, len(text), WIDTH)))
 
 
-def from_sdpa(path: str | Path) -> Statement:
-    """The problem from a file that `to_sdpa` wrote.
+def from_sdpa(path: str | Path, cls: type[S]) -> S:
+    """The problem of a file in SDPA's sparse format, plain or packed (.gz).
 
-    Any other file raises a `ProblemError`: SDPA's format does not tell losses from bounds.
+    A file that `to_sdpa` wrote gives that problem again. Any other file gives its semidefinite program, as
+    `sdpa_reader` tells: the optimum is minus the maximum of <F_0, K>. ``cls`` is the class of the problem.
+
+    Raises
+    ------
+    ProblemError
+        If the file has another form; the message names the line.
     """
-    with gate(path, "a file that to_sdpa wrote"):
+    path = Path(path)
+    with gate(path, "a file in SDPA's sparse format"):
+        text = text_of(path)
+        if not text.startswith(f"*{MARK}\n"):
+            found = read_program(path, text)
+            name = path.name.removesuffix(path.suffix if path.suffix in PACKED else "")
+            return cls(found.cost, (found.constraint,), name=name.removesuffix(".dat-s"))
         lines = []
-        for line in text_of(Path(path)).split("\n"):
+        for line in text.split("\n")[1:]:
             if not line.startswith("*"):
                 break
             lines.append(line[1:].strip())
-        if not lines or lines[0] != MARK:
-            raise ProblemError(
-                f"{path} must be a file that to_sdpa wrote, got a file without a problem in its comments"
-            )
         try:
-            data = base64.b64decode("".join(lines[1:]), validate=True)
-            return kind().unpack(*saved.read_from(data, path, "parts", storage.check))
+            data = base64.b64decode("".join(lines), validate=True)
+            return cls.unpack(*saved.read_from(data, path, "parts", storage.check))
         except (ValueError, KeyError) as error:
             words = f"got a damaged problem in its comments: {error}"
             raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, {words}") from error

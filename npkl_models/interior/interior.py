@@ -272,6 +272,7 @@ TAKES = Takes(
         "distance differences",
         "combinations of distances",
         "trace",
+        "sparse matrices",
     ),
     beyond=lambda problem: boxed_conjugates(problem.losses),
 )

@@ -24,8 +24,10 @@ class Owner:
     """A value whose arrays stay read-only when it is pickled, copied or loaded."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone; cached facts are computed again."""
-        names = [field.name for field in fields(self)] if is_dataclass(self) else list(self.__dict__)
+        """The annotated attributes of a dataclass alone, its subclasses' too; cached facts are computed again."""
+        names = list(self.__dict__)
+        if is_dataclass(self):
+            names = [name for cls in type(self).__mro__ for name in vars(cls).get("__annotations__", ())]
         return {name: self.__dict__[name] for name in names if name in self.__dict__}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:

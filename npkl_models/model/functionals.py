@@ -7,6 +7,7 @@ import numpy as np
 from npkl_models.linalg import Array, Mask
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, SquaredDistances
 from npkl_models.model.functional import Functional, Triplets, svec
+from npkl_models.model.matrices import SparseMatrices
 
 __all__ = [
     "DISTANCES",
@@ -15,6 +16,7 @@ __all__ = [
     "DistanceDifferences",
     "Entries",
     "Functional",
+    "SparseMatrices",
     "SquaredDistances",
     "TotalSum",
     "Trace",
@@ -145,7 +147,15 @@ DISTANCES = (SquaredDistances, DistanceDifferences, DistanceCombinations)
 
 FUNCTIONALS: dict[str, type[Functional]] = {
     cls.kind: cls
-    for cls in (Entries, SquaredDistances, DistanceDifferences, DistanceCombinations, TotalSum, Trace)
+    for cls in (
+        Entries,
+        SquaredDistances,
+        DistanceDifferences,
+        DistanceCombinations,
+        TotalSum,
+        Trace,
+        SparseMatrices,
+    )
 }
 
 

@@ -17,7 +17,8 @@ import npkl_models as nm
 from fuzz import oracles
 from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.readers import read_libsvm
-from npkl_models.data.sdpa import from_sdpa, read_solution
+from npkl_models.data.sdpa import read_solution
+from npkl_models.problem import Problem
 from npkl_models.data.sensors import read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.task_cache import sweep
@@ -163,7 +164,7 @@ def targets(folder: Path) -> list[Target]:
         Target("distances.csv", "d.csv", "csv", [DISTANCES.encode()], _distances, within(oracles.distances)),
         Target("anchors.csv", "a.csv", "csv", [ANCHORS.encode()], _anchors, within(oracles.anchors)),
         Target("bounds.csv", "b.csv", "csv", [BOUNDS.encode()], _bounds, within(oracles.bounds)),
-        Target("from_sdpa", "p.dat-s", "sdpa", sdpa, from_sdpa, of_originals),
+        Target("from_sdpa", "p.dat-s", "sdpa", sdpa, Problem.from_sdpa, of_originals),
         Target(
             "answer of CSDP", "p.sol", "answer", csp, partial(read_solution, problem=problems[1]),
             by(partial(oracles.csdp, order=6)),

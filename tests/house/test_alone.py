@@ -97,7 +97,7 @@ NEW = {
     "a problem that is loaded": "nm.Problem.load({folder!r} + '/p.npz').solve('interior')",
     "an answer that is loaded": "nm.Solution.load({folder!r} + '/s.npz').problem.solve('interior')",
     "deep": "__import__('npkl_models.answer.solution').answer.solution.Solution.load({folder!r} + '/s.npz').problem.explain()",
-    "a problem in SDPA's format": "__import__('npkl_models.data.sdpa').data.sdpa.from_sdpa({folder!r} + '/p.dat-s').explain()",
+    "a problem in SDPA's format": "nm.Problem.from_sdpa({folder!r} + '/p.dat-s').explain()",
     "the table of backends": "assert 'bcd' in nm.backends()",
     "its rows": "assert len(__import__('npkl_models.show.tables').show.tables.support_rows()) > 10",
     "the command's table": "import npkl_models.cli.main as m; assert m.main(['backends']) == 0",
