@@ -48,38 +48,37 @@ def sweep(
 ) -> dict[str, Any]:  # fmt: skip
     """Run tasks in processes, or on the cluster that joblib is configured for.
 
-        Parameters
-        ----------
-        tasks : mapping of str to callable
-            Functions without arguments by key, such as `functools.partial` objects. They must be picklable. Each
-            returns a `Solution` or a value that JSON can hold.
-        n_jobs : int
-            Number of processes; -1 is one for each core. Inside ``joblib.parallel_config(backend="dask")`` (or
-            "ray", ...) the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
-        folder : path, optional
-            Folder of a cache, on a cluster a folder that all workers see. Each process writes its results there
-            at once. A task with a stored result is not run again. A task is run again if it failed, or if its
-            file is damaged or belongs to another task, key or problem. It is also run again if the numbers in the
-            file do not prove the status in the file. A result that cannot be written is still returned, with a
-            line in the log.
-        progress : callable, optional
-            Function that is called with (key, done, all) whenever a task has ended.
-        about : str
-            Description of the tasks beyond their keys and problems. A file with another description is not used.
+    Parameters
+    ----------
+    tasks : mapping of str to callable
+        Functions without arguments by key, such as `functools.partial` objects. They must be picklable. Each
+        returns a `Solution` or a value that JSON can hold.
+    n_jobs : int
+        Number of processes; -1 is one for each core. Inside ``joblib.parallel_config(backend="dask")`` (or
+        "ray", ...) the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
+    folder : path, optional
+        Folder of a cache, on a cluster a folder that all workers see. Each process writes its results there
+        at once. A task with a stored result is not run again. A task is run again if it failed, or if its
+        file is damaged or belongs to another task, key or problem. It is also run again if the numbers in the
+        file do not prove the status in the file. A result that cannot be written is still returned, with a
+        line in the log.
+    progress : callable, optional
+        Function that is called with (key, done, all) whenever a task has ended.
+    about : str
+        Description of the tasks beyond their keys and problems. A file with another description is not used.
 
-        Returns
-        -------
-        dict
-            The results by key, in the order of the tasks; a `Failure` for a task that raised an error.
+    Returns
+    -------
+    dict
+        The results by key, in the order of the tasks; a `Failure` for a task that raised an error.
 
-        Examples
-        --------
-        >>> from functools import partial
-    from itertools import starmap
-        >>> from npkl_models.task_cache import sweep
-        >>> found = sweep({"nine": partial(pow, 3, 2), "none": partial(pow, 0, -1)})
-        >>> found["nine"], type(found["none"]).__name__
-        (9, 'Failure')
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from npkl_models.task_cache import sweep
+    >>> found = sweep({"nine": partial(pow, 3, 2), "none": partial(pow, 0, -1)})
+    >>> found["nine"], type(found["none"]).__name__
+    (9, 'Failure')
     """
     names = {key: re.sub(r"[^\w+=,-]", "_", key) or "_" for key in tasks}
     if len(set(names.values())) < len(names):
