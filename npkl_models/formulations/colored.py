@@ -71,16 +71,6 @@ def colored_mvu(
     K is centred because a centred kernel has the smallest norm, or (without a regulariser) by a basis.
 
     For two classes of signs +1 and -1, H yy' H is twice the HYH of the classes.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.5], [5.0]]
-    >>> problem = nm.colored_mvu(X, [0, 0, 0, 1, 1, 1], n_neighbors=2, bound=36.0)
-    >>> problem
-    Problem(colored_mvu: n=6, 7 distances square, regularizer=trace_power)
-    >>> problem.solve().is_optimal()
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components)
     cost = sp.csr_array(-doubly_centred(label_kernel(labels_or_kernel, found.n)))

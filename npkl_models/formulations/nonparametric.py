@@ -44,18 +44,6 @@ def npkl(
     -----
     Hu & Kwok, "Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent",
     IEEE TNNLS 26(9), 2015, eqs. (1), (3) and (29).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.npkl(L, pairs, loss="hinge", gamma=2.0)
-    >>> problem
-    Problem(npkl: n=6, 3 pairs hinge, regularizer=none)
-    >>> problem.solve().is_optimal()
-    True
     """
     weight = positive_number(gamma, "gamma")
     chosen = get_loss(loss)
@@ -108,19 +96,6 @@ def simple_npkl(
     -----
     Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12,
     2011, eqs. (10), (12), (21) and (26).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.simple_npkl(L, pairs, loss="hinge", p=2, bound=1.0)
-    >>> solution = problem.solve("simple_npkl")
-    >>> solution.is_optimal()
-    True
-    >>> float(round((solution.K**2).sum(), 6)) <= 1.0
-    True
     """
     chosen = get_loss(loss)
     weight = positive_number(C, "C") * (0.5 if chosen.squared else 1.0)

@@ -72,17 +72,6 @@ def psde(
     The objective is the negative of the formula above. With the hinge, the problem is unbounded if and only
     if CL - I has a negative eigenvalue on the range of Q, where L is the Laplacian of the similar pairs
     weighted by c_ij.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> pairs = nm.Pairs(4, must_link=[(0, 1), (1, 2), (2, 3)], cannot_link=[(0, 3)])
-    >>> problem = nm.psde(pairs, C=10.0)
-    >>> problem
-    Problem(psde: n=4, 3 similar squared_excess, 1 dissimilar squared_hinge, regularizer=none, basis of 3)
-    >>> solution = problem.solve()
-    >>> solution.is_optimal(1e-6), solution.rank
-    (True, 1)
     """
     instance(pairs, Pairs, "pairs")
     slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)

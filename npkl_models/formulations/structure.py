@@ -65,18 +65,6 @@ def spe(
     Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3. Let y >= 0 be the multipliers
     of the triplets, with sum y <= C, and let M_ij = (e_i - e_j)(e_i - e_j)'. The dual slack is
     -W + sum y_ikj (M_ik - M_ij), and the slope of the dual in y_ikj is D_ik - D_ij.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> W = np.zeros((5, 5))
-    >>> W[[0, 1, 2, 3], [1, 2, 3, 4]] = W[[1, 2, 3, 4], [0, 1, 2, 3]] = 1.0  # a path
-    >>> problem = nm.spe(W, bound=5.0)
-    >>> problem
-    Problem(spe: n=5, 8 order shared_slack, regularizer=trace_power, basis of 4)
-    >>> problem.solve("simple_npkl").is_optimal()
-    True
     """
     graph = checked_graph(W)
     n = graph.shape[0]

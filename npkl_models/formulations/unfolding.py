@@ -82,16 +82,6 @@ def mvu(
     belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
     over the basis, with the distances that are kept. All other distances hold to rounding;
     ``mvu(..., reduce=False).violation(V)`` measures how well.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 9)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc in the plane
-    >>> solution = nm.mvu(X, n_neighbors=2).solve()
-    >>> solution.is_optimal(1e-6)
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()
@@ -176,16 +166,6 @@ def reg_mvu(
     Notes
     -----
     Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2011, eq. (3.11).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 30)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> problem = nm.reg_mvu(X, n_neighbors=2, n_basis=5, nu=10.0)
-    >>> problem.order, problem.solve().is_optimal()
-    (5, True)
     """
     weight = positive_number(nu, "nu")
     found = neighborhood(X, n_neighbors, metric, components, angles)

@@ -70,16 +70,6 @@ def mve(
     Notes
     -----
     Shaw & Jebara, AISTATS 2007; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.2, eq. (32).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 12)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> problem = nm.mve(X, 1, n_neighbors=2, C=100.0)
-    >>> problem.solve().is_optimal()
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components)
     if not isinstance(size, (int, np.integer)) or not 1 <= size < found.n:

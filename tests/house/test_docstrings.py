@@ -1,14 +1,16 @@
-"""Every public name has an example in its docstring, and every example prints what it says."""
+"""Every public name has an example, a formulation on its page, and every example prints what it says."""
 
 import doctest
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import npkl_models as nm
 
+PAGES = Path(__file__).parents[2] / "docs" / "formulations"
 DATA = ("LOSSES", "REGULARIZERS", "__version__")  # values, which have no docstring of their own
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
@@ -27,7 +29,11 @@ def examples():
 
 @pytest.mark.parametrize("name", [name for name in nm.__all__ if name not in DATA])
 def test_every_public_name_has_an_example(name):
-    assert "Examples\n--------\n" in inspect.getdoc(getattr(nm, name))
+    page = PAGES / f"{name}.md"
+    if getattr(nm, name) in vars(nm.formulations).values() and page.is_file():
+        assert "```python" in page.read_text()
+    else:
+        assert "Examples\n--------\n" in inspect.getdoc(getattr(nm, name))
 
 
 @pytest.mark.parametrize("test", examples(), ids=lambda test: test.name)
