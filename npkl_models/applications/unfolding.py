@@ -93,8 +93,8 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
 
 def _barycentric(points: Array, new: Array, near: Index) -> Array:
     """Weights (m, k) with row sums one: the weighted mean of the neighbours is nearest to the new point."""
-    apart = points[near] - new[:, None]
-    G = np.einsum("mkd,mld->mkl", apart, apart)
+    differences = points[near] - new[:, None]
+    G = np.einsum("mkd,mld->mkl", differences, differences)
     trace = np.einsum("mkk->m", G)
     k = near.shape[1]
     G[:, range(k), range(k)] += np.where(trace > 0, RIDGE * trace, 1.0)[:, None]

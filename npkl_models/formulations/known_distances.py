@@ -157,8 +157,8 @@ def read_distances(
         wrong = np.flatnonzero(d < 0)[:3]
         rows = [(int(i[k]), int(j[k]), float(d[k])) for k in wrong]
         raise ProblemError(f"distances must not be negative, got {rows}")
-    apart = i != j
-    return i[apart], j[apart], d[apart], w[apart], n
+    distinct = i != j
+    return i[distinct], j[distinct], d[distinct], w[distinct], n
 
 
 def neighbor_distances(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
