@@ -22,11 +22,11 @@ from npkl_models.applications.estimators.noisy import answered, before
 from npkl_models.applications.estimators.side import (
     collected,
     every_pair,
-    with_cannot_links,
     landmark_pairs,
     points_of,
     trusted,
     weighed,
+    with_cannot_links,
 )
 from npkl_models.applications.estimators.solved import SolvedEstimator
 from npkl_models.errors import ProblemError, chosen, keywords
