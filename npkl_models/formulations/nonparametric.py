@@ -50,7 +50,7 @@ def npkl(
     if not chosen.nonnegative and row_norm is None:
         raise ProblemError(
             f"the {chosen.name} loss needs a bound on K: else it may have no optimum, got row_norm=None; "
-            "give row_norm=b, or use simple_npkl with bound= or penalty="
+            "give row_norm=b, or use simple_npkl with trace_bound= or penalty="
         )
     matching(L, pairs)
     regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
@@ -64,7 +64,7 @@ def simple_npkl(
     loss: str | Loss = "squared_hinge",
     C: float = 1.0,
     p: float = 2,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     penalty: float | None = None,
 ) -> Problem:
     r"""SimpleNPKL: any loss, with tr K^p bounded by B or penalised with weight G / p.
@@ -89,7 +89,7 @@ def simple_npkl(
         Weight of the losses, positive.
     p : float
         Power of the kernel, at least 1.
-    bound, penalty : float
+    trace_bound, penalty : float
         Positive number B or G; exactly one of the two must be given.
 
     Notes
@@ -103,6 +103,6 @@ def simple_npkl(
     return Problem(
         L,
         (pair_term(pairs, chosen, pairs.sign, weight),),
-        TracePower(p, bound=bound, penalty=penalty),
+        TracePower(p, bound=trace_bound, penalty=penalty),
         name="simple_npkl",
     )

@@ -24,7 +24,7 @@ def spe(
     triplets: ArrayLike | None = None,
     *,
     C: float = 1.0,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     centred: bool = True,
 ) -> Problem:
     r"""Structure preserving embedding with a given set of triplets.
@@ -48,8 +48,8 @@ def spe(
         of two edges to i among those that are not neighbours of i.
     C : float
         Weight of the slack, positive.
-    bound : float, optional
-        Number B of the bound, positive; n by default.
+    trace_bound : float, optional
+        Positive number B; n by default.
     centred : bool
         Whether the points have mean zero, as in Shaw & Jebara; False is the printed form of Zhuang, Tsang &
         Hoi.
@@ -71,7 +71,7 @@ def spe(
     given = first_triplets(graph) if triplets is None else _checked(whole_array(triplets, "triplets"), graph)
     i, k, j = given.T
     term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive_number(C, "C"), "order")
-    regularizer = TracePower(2, bound=n if bound is None else bound)
+    regularizer = TracePower(2, bound=n if trace_bound is None else trace_bound)
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
     basis = centred_wavelets(order) if centred else None
     return Problem(-graph, term, regularizer, basis, "spe")

@@ -96,9 +96,9 @@ def with_distances(
     """The problem of a linear cost and distances with weight C / 2, or kept exactly for C = inf."""
     if np.inf == C:
         if not regularizer.vacuous:
-            limit = "bound" if regularizer.bounds else "penalty"
+            limit = "trace_bound" if regularizer.bounds else "penalty"
             raise ProblemError(
-                f"C must be finite if a {limit} is given, since then no kernel may keep all distances, "
+                f"C must be finite if {limit} is given, since then no kernel may keep all distances, "
                 f"got C={C}"
             )
         return unfolding(cost, found, name)

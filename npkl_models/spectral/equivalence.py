@@ -22,13 +22,13 @@ def equivalent_bound(solution: Solution) -> float:
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
     >>> penalised = nm.simple_npkl(L, pairs, penalty=0.5).solve()
     >>> B = nm.equivalent_bound(penalised)
-    >>> bounded = nm.simple_npkl(L, pairs, bound=B).solve()
+    >>> bounded = nm.simple_npkl(L, pairs, trace_bound=B).solve()
     >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
     True
     """
     R = trace_power(solution.problem)
     if R.penalty is None:
-        raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got bound=")
+        raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got trace_bound=")
     if solution.V is None:
         raise ProblemError(f"equivalent_bound needs a solution with a kernel, got status {solution.status}")
     return float(np.sum(gram_eigenvalues(solution.V) ** R.p))
@@ -46,7 +46,7 @@ def equivalent_penalty(solution: Solution) -> float:
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
     >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> bounded = nm.simple_npkl(L, pairs, bound=1.0).solve()
+    >>> bounded = nm.simple_npkl(L, pairs, trace_bound=1.0).solve()
     >>> G = nm.equivalent_penalty(bounded)
     >>> penalised = nm.simple_npkl(L, pairs, penalty=G).solve()
     >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
@@ -54,7 +54,7 @@ def equivalent_penalty(solution: Solution) -> float:
     """
     R = trace_power(solution.problem)
     if R.bound is None or R.p == 1:
-        raise ProblemError("equivalent_penalty needs a solution of a problem with bound= and p > 1")
+        raise ProblemError("equivalent_penalty needs a solution of a problem with trace_bound= and p > 1")
     problem, y = solution.problem, solution.certificate.multipliers
     values = positive_part(-problem.restrict(problem.slack(y))).values
     q = R.conjugate_exponent

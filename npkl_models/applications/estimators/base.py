@@ -45,7 +45,7 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
     "pcp": lambda L, pairs, gamma, **said: pcp(L, pairs, gamma=gamma, **said),
     "npkl": lambda L, pairs, gamma, **said: npkl(L, pairs, gamma=gamma, **said),
     "simple_npkl": lambda L, pairs, gamma, **said: simple_npkl(
-        L, pairs, C=gamma, p=2, bound=LOOSE * pairs.n**2, **said
+        L, pairs, C=gamma, p=2, trace_bound=LOOSE * pairs.n**2, **said
     ),
     "hard_pcp": lambda L, pairs, gamma: hard_pcp(L, pairs),
 }
