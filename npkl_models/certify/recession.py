@@ -247,8 +247,8 @@ def _still(f: Functional, D: Array, unit: float) -> Mask:
         out = np.where(own, lengths[i] <= unit * lengths.max(initial=0.0), out)
     elif isinstance(f, SquaredDistances):
         i, j = f.indices
-        apart = np.linalg.norm(D[i] - D[j], axis=1)
-        out = apart <= unit * np.maximum(lengths[i], lengths[j])
+        distances = np.linalg.norm(D[i] - D[j], axis=1)
+        out = distances <= unit * np.maximum(lengths[i], lengths[j])
     elif isinstance(f, TotalSum):
         out = np.array([float(np.linalg.norm(D.sum(axis=0))) <= unit * float(lengths.sum())])
     return out

@@ -66,18 +66,6 @@ def kernel_completion(
 
     If a diagonal entry is unknown, a large value there lets the other entries of the point be met
     arbitrarily closely. Such a problem may not attain its optimum; a penalty makes it attained.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> nan = np.nan
-    >>> known = [[1.0, 0.8, nan], [0.8, 1.0, 0.6], [nan, nan, 1.0]]
-    >>> problem = nm.kernel_completion(known, penalty=1e-3)
-    >>> problem
-    Problem(kernel_completion: n=3, 5 entries square, regularizer=trace_power)
-    >>> problem.solve().is_optimal()
-    True
     """
     i, j, value, weight, n = known_entries(observed, weights, n_points)
     if basis is not None:

@@ -69,16 +69,6 @@ def conformal_eigenmaps(
     Without the constraint on the trace, K = 0 would be optimal. A map that keeps all angles costs nothing. In
     that case no gap is small relative to the optimum, and the bound shows better than the relative gap how
     near a solution is.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 20)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> problem = nm.conformal_eigenmaps(X, n_neighbors=3, n_basis=4)
-    >>> problem.order, problem.solve().is_optimal()
-    (4, True)
     """
     found = neighborhood(X, n_neighbors, metric, components)
     if n_neighbors < 2:

@@ -66,20 +66,6 @@ def ordinal(
     is convex in K). The trace of a kernel is smallest if its points have mean zero, and this changes no
     distance. So the optimal kernel is centred without a constraint. The cost is lambda I, so a lower bound
     can always be proved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> from npkl_models.formulations.comparisons import answered, ordinal_answers
-    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    >>> asked = ordinal_answers(X, 60, random_state=0)
-    >>> problem = nm.ordinal(asked)
-    >>> solution = problem.solve()
-    >>> solution.is_optimal()
-    True
-    >>> answered(solution.V, asked)
-    1.0
     """
     rows, weight = merged(read_comparisons(comparisons, "comparisons"), weights)
     tied = None if ties is None else merged(read_comparisons(ties, "ties"), None)

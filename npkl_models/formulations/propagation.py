@@ -45,18 +45,6 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0, cannot: float = 0.0) -> 
     Hu & Kwok, "Efficient Kernel Learning from Side Information Using ADMM", IJCAI 2013, eq. (1). Their set T
     contains each pair in both orders. Hence the weight is gamma for a pair, and gamma / 2 for a diagonal
     entry.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> problem
-    Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none)
-    >>> problem.solve().is_optimal()
-    True
     """
     weight, target = positive_number(gamma, "gamma"), _targets(pairs, cannot)
     n = matching(L, pairs)

@@ -77,15 +77,6 @@ def locally_rigid(
     If the distances are those of points in this dimension and in general position, (I - W) times their
     coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero. A configuration
     that the graph makes rigid is recovered exactly.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).uniform(size=(40, 2))
-    >>> solution = nm.locally_rigid(X, 6, 5).solve(tol=1e-8)
-    >>> solution.is_optimal(1e-6), solution.rank
-    (True, 2)
     """
     dimension = whole_number(dimension, "dimension", 1)
     found = neighborhood(X, n_neighbors, metric, components)

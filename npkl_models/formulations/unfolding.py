@@ -82,16 +82,6 @@ def mvu(
     belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
     over the basis, with the distances that are kept. All other distances hold to rounding;
     ``mvu(..., reduce=False).violation(V)`` measures how well.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 9)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc in the plane
-    >>> solution = nm.mvu(X, n_neighbors=2).solve()
-    >>> solution.is_optimal(1e-6)
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()
@@ -106,9 +96,9 @@ def with_distances(
     """The problem of a linear cost and distances with weight C / 2, or kept exactly for C = inf."""
     if np.inf == C:
         if not regularizer.vacuous:
-            limit = "bound" if regularizer.bounds else "penalty"
+            limit = "trace_bound" if regularizer.bounds else "penalty"
             raise ProblemError(
-                f"C must be finite if a {limit} is given, since then no kernel may keep all distances, "
+                f"C must be finite if {limit} is given, since then no kernel may keep all distances, "
                 f"got C={C}"
             )
         return unfolding(cost, found, name)

@@ -83,7 +83,7 @@ class _Run:
     scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
     highest: Certificate | None = None  # the certificate with the best bound so far
     gap = np.inf  # relative gap of the last iterate
-    apart = np.inf  # distance of objective and bound of the last iterate
+    distance = np.inf  # distance of objective and bound of the last iterate
 
     def __init__(self, problem: Statement, options: InteriorOptions, watch: RunMonitor) -> None:
         self.problem, self.options, self.watch = problem, options, watch
@@ -149,9 +149,9 @@ class _Run:
             return self._finally(Status.INACCURATE)
         return self.watch.heed(None)
 
-    def _stalled(self, iteration: int, gap: float, apart: float) -> bool:
+    def _stalled(self, iteration: int, gap: float, distance: float) -> bool:
         """Whether too many iterations have made no progress."""
-        nearer, self.apart = gap > OPEN and apart < 0.5 * self.apart, apart
+        nearer, self.distance = gap > OPEN and distance < 0.5 * self.distance, distance
         if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross
             self.smallest, self.at = np.inf, iteration
         elif nearer or gap < 0.9 * self.smallest:

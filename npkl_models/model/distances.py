@@ -43,8 +43,8 @@ class SquaredDistances(Functional):
 
     def value_of_factor(self, V: Array) -> Array:
         """The values ||v_i - v_j||^2, computed from differences of rows so that far points lose no digits."""
-        apart = V[self.indices[0]] - V[self.indices[1]]
-        return np.einsum("er,er->e", apart, apart)
+        differences = V[self.indices[0]] - V[self.indices[1]]
+        return np.einsum("er,er->e", differences, differences)
 
     def size_of_factor(self, V: Array) -> Array:
         return self.value_of_factor(V)

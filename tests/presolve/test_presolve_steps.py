@@ -152,7 +152,7 @@ def test_what_is_tied_is_not_separated():
     ends = ([3, 20, 20, 30], [20, 3, 30, 20])
     edge = sp.coo_array((np.full(4, -0.01), ends), shape=(36, 36))
     assert not separable(nm.pcp(sp.csr_array(L + edge), pairs))
-    assert not separable(nm.simple_npkl(L, pairs, loss="square", bound=36.0))
+    assert not separable(nm.simple_npkl(L, pairs, loss="square", trace_bound=36.0))
     assert not separable(nm.Problem(L, (*nm.pcp(L, pairs).terms, nm.Constraint(nm.TotalSum(36), equal=1.0))))
     i = np.arange(36)
     assert not separable(nm.Problem(L, nm.LossTerm(nm.Entries(36, (i, i)), "shared_slack", 1.0)))
