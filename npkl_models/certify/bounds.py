@@ -25,6 +25,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.factorisation import positive_definite as row_by_row
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
 FEASIBILITY = 1e-7  # as CSDP and SDPA stop at 1e-8 and 1e-7
@@ -116,8 +117,8 @@ def bound_from(
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
-    if shortfall > AMPLE * demand.tol * norm_bound(problem.cost) and _critical(problem, found, error):
-        shortfall = 0.0 if positive_definite(problem, y, dense(S)) else shortfall
+    if shortfall > 0 and _critical(problem, found, error):
+        shortfall = 0.0 if _definite(problem, y, S, shortfall, demand) else shortfall
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = LIFTED if margin > 0 and repair == NO_NEED else repair
@@ -151,6 +152,14 @@ def _moved(
     S = higher.S - margin * sp.eye_array(problem.n, format="csr")
     error = higher.error + 4 * UNIT * (norm_bound(S) + margin)
     return higher.y, S, error, replace(query, accuracy=LESS * margin), margin
+
+
+def _definite(problem: Statement, y: Multipliers, S: Matrix, missing: float, demand: CertifyOptions) -> bool:
+    """Whether a sharper proof shows that S(y) is positive definite, although its floor is ``missing``."""
+    if problem.basis is None:
+        return problem.n <= DENSE_CHOLESKY and row_by_row(S, rounding.slack_errors(problem, y)[0])
+    worth = missing > AMPLE * demand.tol * norm_bound(problem.cost)
+    return worth and positive_definite(problem, y, dense(S))
 
 
 def _critical(problem: Statement, found: EigenBound, error: float) -> bool:

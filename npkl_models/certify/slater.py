@@ -54,21 +54,29 @@ def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
 
 
 def interior(problem: Statement, y: Multipliers) -> Interior | None:
-    """The dual point of a solver, if its proved mu is larger than that of `strictly_feasible`; else None."""
-    found, known = _proved(problem, projected(problem, y)), strictly_feasible(problem)
-    better = found is not None and (known is None or found[1] > known[1])
-    return Interior(problem, *found) if found is not None and better else None
+    """The dual point of a solver, if its slack is proved to be positive definite; else None."""
+    found = _proved(problem, projected(problem, y))
+    return None if found is None else Interior(problem, *found)
 
 
 def slater(
     problem: Statement, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
 ) -> tuple[float, Multipliers] | None:
-    """The repair: mix y with ``inside``, if it belongs to this problem, or else with `strictly_feasible`."""
+    """The repair: the better of y mixed with ``inside``, if it belongs to this problem, and another point.
+
+    The other point is `strictly_feasible`. Points of a central path lose least: near it, both the smallest
+    eigenvalue of the slack and the distance of the bound from the optimum are about proportional to mu.
+    """
     own = inside is not None and inside.problem is problem
-    found = (inside.y, inside.mu) if own and inside is not None else strictly_feasible(problem)
-    if found is None:
-        return None
-    center, mu = found
+    points = [(inside.y, inside.mu) if own and inside is not None else None, strictly_feasible(problem)]
+    found = [_mixture(problem, y, eps, *point) for point in points if point is not None]
+    return max(found, key=lambda one: one[0], default=None)
+
+
+def _mixture(
+    problem: Statement, y: Multipliers, eps: float, center: Multipliers, mu: float
+) -> tuple[float, Multipliers]:
+    """The bound of the mixture of y with a center, and the mixture."""
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
     t = min(share, 1.0)  # at most the center alone

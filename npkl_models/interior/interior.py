@@ -12,6 +12,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.factor import factor_of
@@ -131,7 +132,7 @@ class _Run:
         objective, bound = now.objective(), now.bound()
         if not np.isfinite([objective, bound]).all():
             return Status.FAILED
-        if now.rho == 0.0 and self.center is None:
+        if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
             self.center = now.values.multipliers(now.y)
         gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
@@ -170,9 +171,12 @@ class _Run:
         if self.scaling is not None and not found.feasible and V.shape[1] < values.order:
             whole = self.watch.certify(self.problem, self._whole(), y)
             found = whole if whole.feasible else found
-        lost = found.bound == float("-inf")
+        lost = not (self.watch.suffices(found) or found.repair == NO_NEED)
         if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
+        if self.problem.constraints and not self.watch.suffices(found):
+            as_it_is = self.watch.certify(self.problem, self._whole(), y, restoring=False)
+            found = as_it_is if _merit_of(as_it_is) < _merit_of(found) else found
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found

@@ -55,18 +55,20 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     defect of Q, since K = Q U Q' refers to the exactly orthonormal basis with the same range.
     """
     S = problem.slack(y)
-    size = absolute_row_sums(problem.cost)
-    count = np.diff(problem.cost.indptr).astype(float)
-    for part, own in zip(problem.terms, y.terms, strict=True):
-        one, more = part.functional.row_sizes(own)
-        size, count = size + one, count + more + 1
-    error = float(np.max((count + 2) * UNIT * size, initial=0.0)) * (1 + 1e-3) + TINY
+    errors, count = slack_errors(problem, y)
+    error = float(np.max(errors, initial=0.0))
     if problem.basis is None:
         return S, error
     Q, whole = problem.basis, norm_bound(S)
-    product = Q.of_product(abs(S), gamma(float(np.max(count, initial=0.0)) + 2))
+    product = Q.of_product(abs(S), gamma(count + 2))
     reduced = problem.restrict(S)
     return reduced, error * (1 + Q.defect) + product + 2.5 * Q.defect * (1 + Q.defect) * whole
+
+
+def slack_errors(problem: Statement, y: Multipliers) -> tuple[Array, float]:
+    """A bound on the error of each row of S(y), summed over the row, and the most summands of a row."""
+    size, count = slack_sizes(problem, y, y.constraints)
+    return (count + 2) * UNIT * size * (1 + 1e-3) + TINY, count
 
 
 def multiplier_sizes(problem: Statement, y: Multipliers) -> float:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, definite_lu, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, definite_lu, dense, gamma, lowest_pairs, norm_bound
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.lanczos import ROUGH
 
@@ -128,6 +128,29 @@ def eigenvalue_floor(G: Array) -> float:
     return 0.0 if found is None else found[0]
 
 
+def positive_definite(S: Matrix, error: Array) -> bool:
+    """Whether every symmetric matrix near S is proved to be positive definite; the order is DENSE_CHOLESKY at most.
+
+    Near means that row i of the difference has absolute values with the sum ``error[i]`` or less. Each row
+    has a margin of its own for the rounding errors of the factorisation, the row sum of c |L| |L'| as in
+    `_dense_floor`. So rows of small numbers are not judged by the largest numbers of the matrix.
+    """
+    n = S.shape[0]
+    A, unit = np.asfortranarray(dense(S)), gamma(n + 4) * (1 + 4 * n * UNIT)
+    given, margin = A.diagonal().copy(), np.zeros(n)
+    for _ in range(3):  # the first one shows what margin is needed
+        try:
+            L = scipy.linalg.cholesky(A, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            return False
+        needed = error + unit * _row_sums(L) + 4 * UNIT * (np.abs(given) + margin)
+        if (needed <= margin).all():
+            return True
+        margin = 2 * needed
+        A[np.diag_indices(n)] = given - margin
+    return False
+
+
 def sparse_order(S: Matrix) -> Index | None:
     """An order of the rows in which a sparse factorisation is small and quicker than a dense one; or None.
 
@@ -175,17 +198,17 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
     paid = rounding / (1 - rounding) * trace
     if n > LARGE:
         more = rounding + 2 * UNIT  # the shift and the sums are rounded, too
-        paid = min(paid, more / (1 - more) * _largest_row_sum(L) * (1 + 4 * n * UNIT))
+        paid = min(paid, more / (1 - more) * float(_row_sums(L).max()) * (1 + 4 * n * UNIT))
     return -paid - n * TINY
 
 
-def _largest_row_sum(L: Array) -> float:
-    """The largest row sum of |L| |L'|, from a few columns of L at a time."""
+def _row_sums(L: Array) -> Array:
+    """The row sums of |L| |L'|, from a few columns of L at a time."""
     total = np.zeros(len(L))
     for start in range(0, len(L), COLUMNS):
         size = np.abs(L[:, start : start + COLUMNS])
         total += size @ size.sum(axis=0)
-    return float(np.max(total, initial=0.0))
+    return total
 
 
 def _sparse_floor(S: Matrix, shift: float) -> float | None:

@@ -1,0 +1,197 @@
+"""The cone of a general semidefinite program, part by part: blocks of matrices, and numbers as a vector.
+
+The blocks are the connected parts of the aggregate pattern of the cost and of all M_e: no number meets an
+entry between them. All blocks of order one are one vector. For each part, the Schur complement
+H_ef = <M_e, X M_f S^-1> is gathered entry by entry where the M_e have few entries. A matrix with many entries
+is multiplied instead, and gives a whole row of H (Fujisawa, Kojima & Nakata 1997, "Exploiting sparsity in
+primal-dual interior-point methods").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import lapack
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.interior.start import cholesky
+from npkl_models.interior.steps import longest, ratio
+from npkl_models.interior.symmetry import filled, symmetric_part
+from npkl_models.linalg import Array, Index, Matrix
+
+GATHERED = 3e-8  # seconds for a pair of entries in numpy
+RATE = 1e10  # operations of dense products per second
+WIDE = 2**24  # numbers that are held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Vector:
+    """Numbers x >= 0 on the diagonal: the places in K (k,), costs (k,) and coefficients A (m x k)."""
+
+    places: Index
+    C: Array
+    A: Matrix
+
+    @property
+    def order(self) -> int:
+        """The number of numbers."""
+        return int(self.places.size)
+
+    @cached_property
+    def norms(self) -> Array:
+        """The norm of each M_e in this part (m,)."""
+        return np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel())
+
+    def unit(self, size: float) -> Array:
+        """The multiple of the identity."""
+        return np.full(self.order, size)
+
+    def of(self, X: Array) -> Array:
+        """<M_e, X> for all e."""
+        return np.asarray(self.A @ X.ravel())
+
+    def adjoint(self, y: Array) -> Array:
+        """sum y_e M_e."""
+        return np.asarray(self.A.T @ y)
+
+    def factor(self, X: Array) -> Array:
+        """A factor that `longest` takes; LinAlgError if X is not positive."""
+        if not (X > 0).all():
+            raise np.linalg.LinAlgError("not positive")
+        return X
+
+    def inverse(self, factor: Array) -> Array:
+        """The inverse of S."""
+        return 1 / factor
+
+    def between(self, X: Array, D: Array, Z: Array) -> Array:
+        """The symmetric part of X D Z."""
+        return X * D * Z
+
+    def longest(self, factor: Array, D: Array, share: float) -> float:
+        """The step along D, ``share`` of the way to the boundary, at most 1."""
+        return ratio(factor, D, share)
+
+    def schur(self, X: Array, Z: Array, H: Array) -> None:
+        """Add this part of the Schur complement to H."""
+        H += (self.A.multiply(X * Z) @ self.A.T).toarray()
+
+    def root(self, factor: Array) -> Array:
+        """A square matrix R with R R' = X."""
+        return np.diag(np.sqrt(factor))
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Vector):
+    """A positive semidefinite block X: the places of its rows, the cost, and A (m x order^2) with both halves."""
+
+    def unit(self, size: float) -> Array:
+        return size * np.eye(self.order)
+
+    def adjoint(self, y: Array) -> Array:
+        return np.asarray(self.A.T @ y).reshape(self.order, self.order)
+
+    def factor(self, X: Array) -> Array:
+        return cholesky(X)
+
+    def inverse(self, factor: Array) -> Array:
+        Z, failed = lapack.dpotri(factor, lower=1)
+        if failed:
+            raise np.linalg.LinAlgError("the slack is singular")
+        return filled(Z)
+
+    def between(self, X: Array, D: Array, Z: Array) -> Array:
+        return symmetric_part(X @ D @ Z)
+
+    def longest(self, factor: Array, D: Array, share: float) -> float:
+        return longest(factor, D, share)
+
+    def root(self, factor: Array) -> Array:
+        return factor
+
+    @cached_property
+    def _order(self) -> tuple[Index, int]:
+        """The values with entries here, those with most entries first, and how many of them are multiplied."""
+        count = np.diff(self.A.indptr)
+        order = np.argsort(-count, kind="stable")[: int(np.sum(count > 0))]
+        many = count[order].astype(float)
+        left = np.append(np.cumsum(many[::-1])[::-1], 0.0)
+        left = np.minimum(left, float(self.order) ** 2)
+        row = 2 * self.order**2 * np.minimum(self.order, many) + 2 * self.order * many + 2 * many.sum()
+        seconds = np.append(0.0, np.cumsum(row)) / RATE + GATHERED * left**2
+        return order, int(np.argmin(seconds))
+
+    @cached_property
+    def _entries(self) -> tuple[Index, Index, Matrix]:
+        """Rows and columns of the entries of the upper half that the gathered values need, and their sums."""
+        order, multiplied = self._order
+        A = sp.csc_array(self.A[order[multiplied:]])
+        places = np.flatnonzero(np.diff(A.indptr))
+        row, column = places // self.order, places % self.order
+        upper = row <= column
+        twice = np.where(row == column, 1.0, 2.0)[upper]
+        return row[upper], column[upper], sp.csr_array(A[:, places[upper]] * twice)
+
+    @cached_property
+    def _rows(self) -> list[tuple[Index, Matrix]]:
+        """The rows that are not zero of each M_e that is multiplied, and these rows as a matrix."""
+        out = []
+        order, multiplied = self._order
+        for e in order[:multiplied]:
+            at, value = self.A.indices[slice(*self.A.indptr[e : e + 2])], self.A.data[slice(*self.A.indptr[e : e + 2])]
+            rows, where = np.unique(at // self.order, return_inverse=True)
+            M = sp.csr_array((value, (where, at % self.order)), shape=(rows.size, self.order))
+            out.append((rows, M))
+        return out
+
+    def schur(self, X: Array, Z: Array, H: Array) -> None:
+        order, multiplied = self._order
+        chunk = max(1, WIDE // self.order**2)
+        for start in range(0, multiplied, chunk):
+            part = self._rows[start : start + chunk]
+            U = np.stack([symmetric_part(X[:, rows] @ np.asarray(M @ Z)) for rows, M in part])
+            found = np.asarray(self.A @ U.reshape(len(part), -1).T)
+            own = order[start : start + len(part)]
+            later = order[start:]
+            H[np.ix_(own, later)] += found[later].T
+            rest = order[start + len(part) :]
+            H[np.ix_(rest, own)] += found[rest]
+        self._gather(order[multiplied:], X, Z, H)
+
+    def _gather(self, own: Index, X: Array, Z: Array, H: Array) -> None:
+        """Add the rows and columns of the values with few entries, from the entries that they need."""
+        i, j, sums = self._entries
+        found = np.zeros((own.size, own.size))
+        step = max(1, WIDE // max(8 * i.size, 1))
+        for k in range(0, i.size, step):
+            p, q = i[k : k + step], j[k : k + step]
+            Xp, Xq, Zp, Zq = X[p], X[q], Z[p], Z[q]
+            part = Xp[:, i] * Zq[:, j] + Xq[:, j] * Zp[:, i] + Xp[:, j] * Zq[:, i] + Xq[:, i] * Zp[:, j]
+            found += np.asarray(sums[:, k : k + step] @ np.asarray(sums @ part.T).T)
+        H[np.ix_(own, own)] += 0.25 * found
+
+
+def parts_of(C: Matrix, A: Matrix) -> list[Vector]:
+    """The parts of a cone from the cost (n x n) and the coefficients of vec(X), A (m x n^2), both halves."""
+    n = C.shape[0]
+    used = np.flatnonzero(np.bincount(A.indices, minlength=0)) if A.nnz else np.zeros(0, dtype=np.intp)
+    C = sp.coo_array(C)
+    row, column = np.concatenate([C.coords[0], used // n]), np.concatenate([C.coords[1], used % n])
+    graph = sp.coo_array((np.ones(row.size), (row, column)), shape=(n, n))
+    count, label = connected_components(graph, directed=False)
+    order = np.argsort(label, kind="stable")
+    sizes = np.bincount(label, minlength=count)
+    single = np.flatnonzero(sizes[label] == 1)
+    C, A = sp.csr_array(C), sp.csc_array(A)
+    parts: list[Vector] = []
+    if single.size:
+        parts.append(Vector(single, C.diagonal()[single], sp.csr_array(A[:, single * (n + 1)])))
+    for places in np.split(order, np.cumsum(sizes)[:-1]):
+        if places.size > 1:
+            flat = (places[:, None] * n + places).ravel()
+            own = C[places][:, places].toarray()
+            parts.append(Block(places, own, sp.csr_array(A[:, flat])))
+    return parts

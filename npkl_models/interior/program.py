@@ -1,0 +1,256 @@
+"""General semidefinite programs: minimise <C, X> with <M_e, X> = b_e, by an infeasible interior-point method.
+
+The direction is that of Helmberg, Rendl, Vanderbei & Wolkowicz (1996), Kojima, Shindoh & Hara (1997) and
+Monteiro (1997), with the predictor and corrector of Mehrotra and the start of Toh, Todd & Tutuncu (1999).
+X, S and y begin far from the constraints and come to them together with the optimum. One-sided constraints
+get a number x >= 0 each. The certificate judges the point as it is: it misses the constraints by little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.interior.cone import Vector, parts_of
+from npkl_models.interior.steps import solved
+from npkl_models.linalg import Array, Index, raised_cholesky
+from npkl_models.model.incidence import Incidence
+from npkl_models.model.matrices import SparseMatrices
+from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.statement import Statement
+
+SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
+RAISED = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # shares added to H's diagonal if rounding has made H indefinite
+REFINEMENTS = 5  # of a solution of the Schur system
+ROUNDED = 1e-9  # a larger residual of a direction is corrected, relative to the largest target
+LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu have it
+SHORTER = 0.8  # a step at which a factorisation fails
+
+
+def takes(problem: Statement) -> bool:
+    """Whether the problem is a program in this form, with a general functional."""
+    return (
+        problem.basis is None and problem.regularizer.vacuous and not problem.losses
+        and any(isinstance(part.functional, SparseMatrices) for part in problem.constraints)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The numbers of a program.
+
+    Attributes
+    ----------
+    parts : list of Vector or Block
+        The cone; the last numbers of its vector belong to one-sided constraints.
+    b : ndarray of shape (m,)
+        The targets.
+    sign : ndarray of shape (m,)
+        The sign of each multiplier: 1 for an upper bound, -1 for a lower bound, 0 for an equality.
+    own : ndarray of shape (m,)
+        The place of each row among all multipliers of the problem.
+    order : int
+        The sum of all orders.
+    """
+
+    problem: Statement
+    parts: list[Vector]
+    b: Array
+    sign: Array
+    order: int
+
+    @classmethod
+    def of(cls, problem: Statement) -> Program:
+        """The program of a problem that `takes` takes."""
+        A = sp.vstack([_coefficients(part.functional.incidence, problem.n) for part in problem.constraints])
+        b = np.concatenate([part.value for part in problem.constraints])
+        sign = np.concatenate([_sign(*part.domain) for part in problem.constraints])
+        parts = parts_of(problem.cost, sp.csr_array(A))
+        sided = np.flatnonzero(sign)
+        if sided.size:
+            more = sp.csr_array((sign[sided], (sided, np.arange(sided.size))), shape=(b.size, sided.size))
+            none = np.full(sided.size, -1, dtype=np.intp)
+            parts.append(Vector(none, np.zeros(sided.size), more))
+        return cls(problem, parts, b, sign, sum(part.order for part in parts))
+
+    def multipliers(self, y: Array) -> Multipliers:
+        """The multipliers of the problem."""
+        inside = np.where(self.sign > 0, np.maximum(y, 0.0), np.where(self.sign < 0, np.minimum(y, 0.0), y))
+        return self.problem.split_multipliers(np.split(inside, np.cumsum(self.problem.sizes)[:-1]))
+
+    def factor(self, factors: list[Array]) -> Array:
+        """The factor V (n x n) of the kernel with these blocks."""
+        V = np.zeros((self.problem.n, self.problem.n))
+        for part, own in zip(self.parts, factors, strict=True):
+            if part.places.size and part.places[0] >= 0:
+                V[np.ix_(part.places, part.places)] = part.root(own)
+        return V
+
+
+def _coefficients(t: Incidence, n: int) -> sp.csr_array:
+    """The coefficients of vec(X), in both halves."""
+    half = 0.5 * np.asarray(t.coefficient, dtype=float)
+    flat = np.concatenate([t.row * n + t.column, t.column * n + t.row])
+    return sp.csr_array(
+        (np.concatenate([half, half]), (np.concatenate([t.owner, t.owner]), flat)), shape=(t.size, n * n)
+    )
+
+
+def _sign(lower: Array, upper: Array) -> Array:
+    """The sign that the multipliers have, from their domain."""
+    return np.where(np.isinf(lower), np.where(np.isinf(upper), 0.0, -1.0), 1.0)
+
+
+class Point:
+    """X, S and y inside the cone, and their residuals."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, parts, b = program, program.parts, program.b
+        self.y = np.zeros(b.size)
+        self.X, self.S = [], []
+        for part in parts:
+            root = np.sqrt(part.order) if part.C.ndim > 1 else 1.0
+            count = part.order if part.C.ndim > 1 else 1.0
+            far = count * float(np.max((1 + np.abs(b)) / (1 + part.norms), initial=1.0))
+            size = max(float(np.max(part.norms, initial=0.0)), float(np.linalg.norm(part.C)))
+            self.X.append(part.unit(max(LEAST_SIZE, root, far)))
+            self.S.append(part.unit(max(LEAST_SIZE, root, size)))
+        self.steps = (0.0, 0.0)
+        self.scale_b = 1 + float(np.max(np.abs(b), initial=0.0))
+        self.scale_C = 1 + max(float(np.abs(part.C).max(initial=0.0)) for part in parts)
+        self.met = False  # whether S = S(y)
+        self.factors_X = [part.factor(X) for part, X in zip(parts, self.X, strict=True)]
+        self.factors_S = [part.factor(S) for part, S in zip(parts, self.S, strict=True)]
+        self._measure()
+
+    def _measure(self) -> None:
+        parts = self.program.parts
+        self.off = self.program.b - sum(part.of(X) for part, X in zip(parts, self.X, strict=True))
+        slack = [part.C + part.adjoint(self.y) for part in parts]
+        if self.met:
+            self.S, self.missing = slack, [np.zeros(1)] * len(parts)
+        else:
+            self.missing = [want - S for want, S in zip(slack, self.S, strict=True)]
+        self.objective = sum(float(np.sum(part.C * X)) for part, X in zip(parts, self.X, strict=True))
+        self.bound = -float(self.program.b @ self.y)
+        self.inner = sum(float(np.sum(X * S)) for X, S in zip(self.X, self.S, strict=True))
+
+    @property
+    def mu(self) -> float:
+        """<X, S> over the order of the cone."""
+        return self.inner / self.program.order
+
+    @property
+    def primal(self) -> float:
+        """The largest residual of a constraint, relative to the largest target."""
+        return float(np.max(np.abs(self.off), initial=0.0)) / self.scale_b
+
+    @property
+    def dual(self) -> float:
+        """The largest entry by which S misses S(y), relative to the cost."""
+        return max(float(np.abs(one).max(initial=0.0)) for one in self.missing) / self.scale_C
+
+    def advance(self) -> None:
+        """One iteration; LinAlgError if X, S or H can no longer be factorised."""
+        parts, m = self.program.parts, self.program.b.size
+        Z = [part.inverse(L.copy()) for part, L in zip(parts, self.factors_S, strict=True)]
+        H = np.zeros((m, m))
+        for part, X, own in zip(parts, self.X, Z, strict=True):
+            part.schur(X, own, H)
+        factor = raised_cholesky(H.copy(order="F"), RAISED, "the Schur complement")
+        base = self.program.b * -1.0
+        of_Z = sum(part.of(own) for part, own in zip(parts, Z, strict=True))
+        if not self.met:
+            for part, X, R, own in zip(parts, self.X, self.missing, Z, strict=True):
+                base -= part.of(part.between(X, R, own))
+
+        def direction(mu: float, crossed: list[Array] | None) -> tuple[Array, list[Array], list[Array]]:
+            right = base + mu * of_Z
+            if crossed is not None:
+                right = right - sum(part.of(C) for part, C in zip(parts, crossed, strict=True))
+            dy = _refined(H, factor, right)
+            dS = [part.adjoint(dy) + R for part, R in zip(parts, self.missing, strict=True)]
+            dX = []
+            for k, part in enumerate(parts):
+                change = mu * Z[k] - self.X[k] - part.between(self.X[k], dS[k], Z[k])
+                dX.append(change if crossed is None else change - crossed[k])
+            return dy, dS, dX
+
+        dy, dS, dX = direction(0.0, None)
+        primal, dual = self._reach(dX, dS, 1.0)
+        after = sum(
+            float(np.sum((X + primal * one) * (S + dual * two)))
+            for X, one, S, two in zip(self.X, dX, self.S, dS, strict=True)
+        )
+        far = min(primal, dual) ** 2
+        power = max(1.0, 3 * far) if self.mu > 1e-6 else 1.0
+        sigma = float(np.clip((max(after, 0.0) / self.inner) ** power, 1e-6, 1.0))
+        crossed = [part.between(one, two, own) for part, one, two, own in zip(parts, dX, dS, Z, strict=True)]
+        dy, dS, dX = direction(sigma * self.mu, crossed)
+        self._correct(dX)
+        self._go(dy, dS, dX)
+
+    def _correct(self, dX: list[Array]) -> None:
+        """Move dX such that it meets the constraints, by the least change in the metric of X."""
+        parts = self.program.parts
+        missed = self.off - sum(part.of(D) for part, D in zip(parts, dX, strict=True))
+        if float(np.max(np.abs(missed), initial=0.0)) <= ROUNDED * self.scale_b:
+            return
+        H = np.zeros((missed.size, missed.size))
+        for part, X in zip(parts, self.X, strict=True):
+            part.schur(X, X, H)
+        w = _refined(H, raised_cholesky(H.copy(order="F"), RAISED, "the Schur complement"), missed)
+        for k, part in enumerate(parts):
+            dX[k] = dX[k] + part.between(self.X[k], part.adjoint(w), self.X[k])
+
+    def _reach(self, dX: list[Array], dS: list[Array], share: float) -> tuple[float, float]:
+        parts = self.program.parts
+        primal = (p.longest(L, D, share) for p, L, D in zip(parts, self.factors_X, dX, strict=True))
+        dual = (p.longest(L, D, share) for p, L, D in zip(parts, self.factors_S, dS, strict=True))
+        return min(primal), min(dual)
+
+    def _go(self, dy: Array, dS: list[Array], dX: list[Array]) -> None:
+        primal, dual = self._reach(dX, dS, SHARE + MORE * min(self.steps))
+        self.factors_X, self.X, primal = self._moved(self.X, dX, primal)
+        self.factors_S, self.S, dual = self._moved(self.S, dS, dual)
+        self.y = self.y + dual * dy
+        self.met = self.met or dual == 1.0
+        self.steps = primal, dual
+        self._measure()
+        if self.met:
+            self.factors_S = [part.factor(S) for part, S in zip(self.program.parts, self.S, strict=True)]
+
+    def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array], float]:
+        for _ in range(30):
+            moved = [X + step * D for X, D in zip(at, by, strict=True)]
+            try:
+                return [p.factor(X) for p, X in zip(self.program.parts, moved, strict=True)], moved, step
+            except np.linalg.LinAlgError:
+                step *= SHORTER
+        raise np.linalg.LinAlgError("no step keeps the point inside the cone")
+
+
+def _refined(H: Array, factor: tuple[Array, bool], right: Array) -> Array:
+    """The solution of H x = right by conjugate gradients, preconditioned by the factor."""
+    x = solved(factor, right)
+    r = right - H @ x
+    z = solved(factor, r)
+    p, rz = z, float(r @ z)
+    least = float(np.linalg.norm(r))
+    best = x
+    for _ in range(REFINEMENTS):
+        Hp = H @ p
+        curve = float(p @ Hp)
+        if not (curve > 0 and rz > 0 and least > 1e-15 * float(np.linalg.norm(right))):
+            break
+        x = x + rz / curve * p
+        r = r - rz / curve * Hp
+        size = float(np.linalg.norm(r))
+        if size < least:
+            best, least = x, size
+        z = solved(factor, r)
+        rz, before = float(r @ z), rz
+        p = z + rz / before * p
+    return best
