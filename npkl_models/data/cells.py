@@ -171,7 +171,8 @@ def _with_names(found: Cells) -> Cells:
         return replace(found, names=[*names, ""] if empty else ["", *names])
     raise ProblemError(
         f"{found.path} must have a header with a name for each of the {width} columns, got {len(names)} "
-        f"names: {', '.join(names[:9])}; write a name for each column, and quote cells with a separator in them"
+        f"names: {', '.join(names[:9])}; write a name for each column, and quote cells "
+        "with a separator in them"
     )
 
 
