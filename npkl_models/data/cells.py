@@ -157,17 +157,23 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
         names, start = (first[1], first[2]) if named else ([], 0)
         width, lines = _shape(path, rows if named else chain([first], rows))
         found = Cells(path, raw, mark, names, width, lines, start)
-        if named and len(names) == width - 1:
-            empty = (found.texts([width - 1])[width - 1] == "").all()
-            return replace(found, names=[*names, ""] if empty else ["", *names])
         if named and len(names) != width:
-            raise ProblemError(
-                f"{path} must have a header with a name for each of the {width} columns, got {len(names)} "
-                f"names: {', '.join(names[:9])}; write a name for each column, and quote cells with a "
-                "separator in them"
-            )
+            return _with_names(found)
         again = beside and any((column == names[k]).any() for k, column in found.texts(beside).items())
         return read_cells(path, data) if again else found
+
+
+def _with_names(found: Cells) -> Cells:
+    """The cells with a name for each column, if their header is one name short."""
+    names, width = found.names, found.width
+    if len(names) == width - 1:
+        empty = (found.texts([width - 1])[width - 1] == "").all()
+        return replace(found, names=[*names, ""] if empty else ["", *names])
+    raise ProblemError(
+        f"{found.path} must have a header with a name for each of the {width} columns, got {len(names)} "
+        f"names: {', '.join(names[:9])}; write a name for each column, and quote cells "
+        "with a separator in them"
+    )
 
 
 def is_missing(cell: str) -> bool:

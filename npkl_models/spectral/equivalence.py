@@ -22,13 +22,13 @@ def equivalent_bound(solution: Solution) -> float:
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
     >>> penalised = nm.simple_npkl(L, pairs, penalty=0.5).solve()
     >>> B = nm.equivalent_bound(penalised)
-    >>> bounded = nm.simple_npkl(L, pairs, bound=B).solve()
+    >>> bounded = nm.simple_npkl(L, pairs, trace_bound=B).solve()
     >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
     True
     """
     R = trace_power(solution.problem)
     if R.penalty is None:
-        raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got bound=")
+        raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got trace_bound=")
     if solution.V is None:
         raise ProblemError(f"equivalent_bound needs a solution with a kernel, got status {solution.status}")
     return float(np.sum(gram_eigenvalues(solution.V) ** R.p))
@@ -42,7 +42,7 @@ def equivalent_penalty(solution: Solution) -> float:
     """
     R = trace_power(solution.problem)
     if R.bound is None or R.p == 1:
-        raise ProblemError("equivalent_penalty needs a solution of a problem with bound= and p > 1")
+        raise ProblemError("equivalent_penalty needs a solution of a problem with trace_bound= and p > 1")
     problem, y = solution.problem, solution.certificate.multipliers
     values = positive_part(-problem.restrict(problem.slack(y))).values
     q = R.conjugate_exponent

@@ -51,16 +51,6 @@ def test_features_do_not_believe_wrong_pairs():
     np.testing.assert_array_equal(plain.pair_weights_, np.ones(214))
 
 
-def test_clean_pairs_keep_their_weight_and_give_the_same_features():
-    side, _ = turned(0.0)
-    model, plain = fitted(side, n_clusters=3), fitted(side)
-    assert plain.audit_ is None  # without a number of clusters there is no model
-    assert model.pair_weights_.mean() > 0.99
-    assert model.pair_weights_.min() > 0.5  # a partition may contradict a right answer; it is not accused
-    found = [ranked_rightly(one.transform(X), HELD) for one in (model, plain)]
-    assert found[0] >= found[1] - 0.01
-
-
 def test_a_rate_is_used_and_has_its_price():
     side, _ = turned(0.2)
     known, trusting = (fitted(side, n_clusters=3, noise=rate) for rate in (0.2, 0.0))

@@ -68,12 +68,6 @@ def test_rows_that_a_solver_left_below_their_bound_have_multipliers():
     assert alone.bound == pytest.approx(best.objective, rel=1e-6)
 
 
-# ------------------------------------------------------------------- restoration
-
-
-# ---------------------------------------------------------------- infeasibility
-
-
 def test_no_kernel_has_a_correlation_of_two():
     """K_01 = 2 beside K_00 = K_11 = 1 is refuted; K_01 = 1, or nothing asked, is not."""
     unit = (entry(0, 0, 1.0), entry(1, 1, 1.0))

@@ -1,5 +1,7 @@
 """A strictly feasible dual point bounds problems without a shift."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,7 @@ def test_multipliers_that_are_far_off_give_no_false_bound(size, loss):
 @pytest.mark.parametrize("n", [100, 130])
 @pytest.mark.parametrize("method", ["auto", "cholesky"])
 def test_a_center_is_found_on_both_sides_of_the_dense_spectrum(n, method, monkeypatch):
-    monkeypatch.setitem(strictly_feasible.__globals__, "SPECTRUM", 100)
+    monkeypatch.setattr(sys.modules["npkl_models.certify.slater"], "DENSE_SPECTRUM", 110)
     problem = nm.npkl(*ring(n, must=n // 5, cannot=n // 5), loss="hinge")
     center, mu = strictly_feasible(problem)
     assert 0 < mu <= np.linalg.eigvalsh(problem.slack(center).toarray())[0]

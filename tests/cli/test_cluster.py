@@ -50,21 +50,6 @@ def test_classes_of_the_file_are_only_compared_with(files, capsys):
     assert named[1].split("Rand")[1] == text.split("Rand")[1]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        ["--formulation", "npkl", "--loss", "hinge", "--gamma", "10"],
-        ["--formulation", "simple_npkl"],
-        ["--formulation", "hard_pcp"],
-        ["--scaling", "raw", "--n-neighbors", "500", "--backend", "burer_monteiro"],
-    ],
-)
-def test_every_formulation_clusters(files, capsys, more):
-    code, text = shown(capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", *more)
-    assert code == 0, text
-    assert "3 clusters of" in text
-
-
 def test_without_pairs_landmarks_are_kept_apart(capsys):
     code, text = shown(capsys, "cluster", "iris", "--k", "3")
     assert code == 0
@@ -118,18 +103,6 @@ def test_bad_usage_is_refused_before_anything_is_solved(files, capsys, monkeypat
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_number_of_clusters_must_be_said(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["cluster", "iris"])
-    assert "--k" in capsys.readouterr().err
-
-
-def test_labels_name_a_column_of_a_csv_only(tmp_path, capsys):
-    np.savez(tmp_path / "my.npz", X=np.arange(12.0).reshape(6, 2))
-    assert main(["cluster", str(tmp_path / "my.npz"), "--k", "2", "--labels", "class"]) == 2
-    assert "got labels" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
 def test_a_picture_shows_the_clusters_and_the_pairs(files, capsys, name):
     assert shown(capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", "--plot", name)[0] == 0
@@ -152,9 +125,3 @@ def test_a_fourth_column_names_the_annotators(files, capsys):
     assert "3 annotators, with the estimated rates of wrong answers: mallory 0." in text
     assert "estimated rate of wrong answers: " in text  # a pair has three, so it is no rate of wrong pairs
     assert float(text.split("Rand index with the classes ")[1].split()[0]) > 0.93
-
-
-def test_a_pair_of_five_columns_is_refused(files, capsys):
-    (files / "many.csv").write_text("0,1,must,ann,7\n")
-    assert status("cluster", "my.csv", "--pairs", "many.csv", "--k", "3") == 2
-    assert "columns must be i,j or i,j,kind, got 5" in " ".join(capsys.readouterr().err.split())

@@ -37,6 +37,7 @@ def refused(capsys, *arguments):
         (["--p", "3", "--trace-bound", "2"], "p, trace_bound"),
         (["--formulation", "hard_pcp", "--gamma", "3"], "gamma"),
         (["--formulation", "mvu", "--shift", "0.1"], "shift"),
+        (["--formulation", "hard_pcp", "--n-basis", "5"], "n_basis"),
         (["--labels", "class"], "labels"),
     ],
 )
@@ -54,11 +55,6 @@ def test_a_saved_problem_is_taken_as_it_is(command, saved, capsys):
         in said
     )
     assert said.endswith("got gamma, n")
-
-
-def test_crosscheck_takes_a_saved_problem(saved, capsys):
-    assert main(["crosscheck", "--data", saved, "--backends", "bcd,interior"]) == 0
-    assert "all agree" in capsys.readouterr().out
 
 
 def test_seeds_are_not_negative(capsys):
@@ -112,8 +108,8 @@ def test_torn_files_are_named(saved, tmp_path, capsys):
         assert "whole .npz file" in refused(capsys, *command, str(half), *more)
 
 
-def test_tables_are_whole_where_there_is_no_terminal(capsys):
-    assert main(["path", "--n", "30", "--values", "1,10"]) == 0
+def test_tables_of_a_saved_problem_are_whole_where_there_is_no_terminal(saved, capsys):
+    assert main(["path", "--data", saved, "--values", "1,10"]) == 0
     shown = capsys.readouterr().out
     assert "status" in shown
     assert "…" not in shown
@@ -151,11 +147,6 @@ def test_processes_are_at_least_one(capsys):
 def test_an_answer_to_be_kept_must_be_given(saved, tmp_path, capsys):
     target = str(tmp_path / "p.dat-s")
     assert "--answer" in refused(capsys, "export", saved, target, "--out", str(tmp_path / "a.npz"))
-
-
-def test_a_reduced_problem_takes_no_other_basis(capsys):
-    said = refused(capsys, "solve", "--formulation", "hard_pcp", "--n-basis", "5")
-    assert "got n_basis" in said
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,9 @@ def test_hopeless_memory_is_refused_with_the_prediction():
 
 
 @pytest.mark.parametrize("solver", ["CLARABEL", "SCS"])
-@pytest.mark.parametrize("seed", range(3))
-def test_quadratic_penalties_through_every_version_of_cvxpy(solver, seed):
+def test_quadratic_penalties_through_every_version_of_cvxpy(solver):
     # before 1.9.3 CVXPY handed on the quadratic objective of a PSD unknown wrong: -inf
-    C = np.random.default_rng(seed).standard_normal((5, 5))
+    C = np.random.default_rng(0).standard_normal((5, 5))
     near = nm.LossTerm(nm.Entries(5, ([0], [1])), "square", 1.0)
     problem = nm.Problem(C + C.T, near, regularizer=nm.TracePower(2, penalty=0.5))
     found, reference = problem.solve("sdp", solver=solver), problem.solve("burer_monteiro")

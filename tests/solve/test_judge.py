@@ -1,21 +1,8 @@
 """What is said of a point that proves nothing, or of a problem without a solution."""
 
-import scipy.sparse as sp
 from problems import side_information
 
 import npkl_models as nm
-
-
-def test_an_infeasible_problem_is_reported_as_such():
-    """Three points, two of them too far apart for the third: the conic solver's certificate decides."""
-    n = 5
-    tight = nm.Constraint(nm.SquaredDistances(n, ([0, 1, 0], [1, 2, 2])), equal=[1.0, 1.0, 9.0])
-    diagonal = nm.Constraint(nm.Entries(n, (range(n), range(n))), equal=1.0)
-    problem = nm.Problem(sp.eye_array(n).tocsr(), (tight, diagonal))
-    for backend in ("sdp", "sdp_dual"):
-        assert problem.solve(backend).status is nm.Status.INFEASIBLE
-    low = problem.solve("burer_monteiro", max_iter=300)
-    assert low.status is not nm.Status.OPTIMAL
 
 
 def test_a_point_below_the_bound_is_not_called_optimal():

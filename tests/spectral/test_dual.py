@@ -72,7 +72,8 @@ def test_the_dual_has_the_gradient_it_says(loss, kind):
     if kind == "basis":
         problem = problem.with_basis(nm.eigenbasis(problem.cost, 6))
     if kind == "equality":
-        problem = replace(problem, equalities=(nm.Constraint(nm.Entries(16, ([0], [0])), equal=0.3),))
+        fixed = nm.Constraint(nm.Entries(16, ([0], [0])), equal=0.3)
+        problem = replace(problem, terms=(*problem.terms, fixed))
     dual = Dual(problem)
     x = dual.project(dual.first() + 0.3 * rng.normal(size=dual.lower.size))
     point, h = dual.at(x), 1e-6
@@ -85,10 +86,6 @@ def test_the_dual_has_the_gradient_it_says(loss, kind):
             continue
         slope = (dual.at(x + step).bound - dual.at(x - step).bound) / (2 * h)
         assert slope == pytest.approx(point.gradient[k], abs=1e-5)
-    solved = problem.solve("simple_npkl")
-    assert solved.status is nm.Status.OPTIMAL
-    exact = problem.solve("sdp", eps=1e-9)
-    assert solved.objective == pytest.approx(exact.objective, abs=1e-5 * (1 + abs(exact.objective)))
 
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
