@@ -6,7 +6,9 @@ problem a lower bound above zero, no kernel meets the constraints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,8 +30,12 @@ EXTRA = 2  # columns beyond those that a second-order stationary point of the se
 CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' sizes
 
 
-def infeasible(problem: Statement, V: Array | None = None) -> bool:
-    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given."""
+def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None = None) -> bool:
+    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given.
+
+    The multipliers y of a solver, if given, are tried first.
+    """
+    given = [] if y is None or not y.finite else [_inner(problem, y)]
     problem, V = in_binary_units(problem, V)
     if not problem.constraints:
         return False
@@ -38,19 +44,28 @@ def infeasible(problem: Statement, V: Array | None = None) -> bool:
     if contradictory(problem) or linearly_contradictory(problem):
         return True
     search = _without_losses(problem)
-    for y in _dual_rays(search, V):
-        size = max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.constraints)
-        if not (np.isfinite(size) and size > 0):
-            continue
-        unit = y.scaled(1 / size)
-        method = "auto" if search.order <= DENSE_EIGH else "cholesky"
-        demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
-        found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
-        terms = zip(search.constraints, unit.constraints, strict=True)
-        magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
-        if found.rigour == "proved" and found.bound > CLEARLY * magnitude:
-            return True
-    return False
+    return any(_is_ray(search, ray) for ray in chain(given, _dual_rays(search, V)))
+
+
+def _is_ray(search: Statement, y: Multipliers) -> bool:
+    """Whether the multipliers of the constraints alone prove a bound above zero."""
+    size = max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.constraints)
+    if not (np.isfinite(size) and size > 0):
+        return False
+    unit = y.scaled(1 / size)
+    method = "auto" if search.order <= DENSE_EIGH else "cholesky"
+    demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
+    found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
+    terms = zip(search.constraints, unit.constraints, strict=True)
+    magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
+    return found.rigour == "proved" and found.bound > CLEARLY * magnitude
+
+
+def _inner(problem: Statement, y: Multipliers) -> Multipliers:
+    """The multipliers of the constraints over the face, in units in which no number is out of range."""
+    units = binary_units(problem)
+    folded = face_of(units.problem).fold(units.inner_multipliers(units.whole.as_multipliers(y)))
+    return Multipliers((), folded.constraints)
 
 
 def in_binary_units(problem: Statement, V: Array | None) -> tuple[Statement, Array | None]:
@@ -77,11 +92,11 @@ def _without_losses(problem: Statement) -> Statement:
     return Statement(sp.csr_array((used.size, used.size)), parts, R, basis)
 
 
-def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
+def _dual_rays(problem: Statement, V: Array | None) -> Iterator[Multipliers]:
     """Residuals at points where the sum of their squares is smallest."""
     every = ConstraintMap.of(problem)
-    found = nearest_factors(problem, V)
-    return [Multipliers((), every.split(every.excess(X) / every.scales**2)) for X in found]
+    for X in nearest_factors(problem, V):
+        yield Multipliers((), every.split(every.excess(X) / every.scales**2))
 
 
 def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:

@@ -15,7 +15,7 @@ from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.rays import in_binary_units, nearest_factors
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
-from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, symmetrize
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, longest_row, symmetrize
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
@@ -26,11 +26,13 @@ from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.proof.bounds import min_eigenvalue
+from npkl_models.proof.factorisation import eigenvalue_floor
 
 CLEAR_FALL = 1e-8  # the rate must be below minus this share of the sizes of the numbers that enter
 STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes below which a value counts as zero, tried in turn
 COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
 SEARCHED = 400  # largest order for the search
+LARGEST_GRAM = 3_000  # largest order, and number of constraints, of a proof by a factorisation
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
 
 
@@ -51,10 +53,44 @@ def _unbounded(problem: Statement, V: Array | None) -> bool:
         for X in (zero, *nearest_factors(problem, None))
     ):
         return False
+    if _inner_direction(problem, start):
+        return True
     found = _directions(problem, start)
     if any(_falls(problem, D, still) for still in STILL for D in found):
         return True
     return problem.order <= SEARCHED and any(_falls(problem, _searched(problem), still) for still in STILL)
+
+
+def _inner_direction(problem: Statement, V: Array) -> bool:
+    """Whether a positive definite kernel near VV' is proved to be a direction of descent without limit.
+
+    The values of D = VV' at the constraints should be zero. D - E has the values zero for some E, and it is
+    positive semidefinite if the smallest eigenvalue of D is at least ||E||. The cost of E is at most
+    ||C|| ||E||.
+    """
+    small = max(problem.n, *problem.sizes) <= LARGEST_GRAM and V.shape[1] >= problem.n and V.any()
+    plain = problem.basis is None and problem.regularizer.vacuous and not problem.losses
+    if not (small and plain and all(part.equal for part in problem.constraints)):
+        return False
+    V = V / float(np.linalg.norm(V))
+    E, doubt, C = _nearest_still(problem, V), gamma(2 * problem.n), problem.cost
+    least = eigenvalue_floor(symmetrize(V @ V.T)) - doubt
+    fall = float(np.sum(V * (C @ V))) + float(sp.linalg.norm(C)) * (E + doubt) * (1 + 1e-9)
+    return bool(least > E and fall < 0)
+
+
+def _nearest_still(problem: Statement, V: Array) -> float:
+    """A bound on the norm of an E such that all values of VV' - E are zero; inf without proof.
+
+    If the values of VV' are r, and A A' >= g I for the map A to the values, ||E|| <= ||r|| / sqrt(g).
+    """
+    parts = problem.constraints
+    A = sp.vstack([part.functional.incidence.symmetric_operator() for part in parts])
+    reach = gamma(longest_row(A) + 2) * float(sp.linalg.norm(A)) ** 2
+    floor = eigenvalue_floor((A @ A.T).toarray()) - reach
+    doubt = gamma(64 + 8 * problem.n + max(part.functional.additions for part in parts))
+    r = [abs(f.value_of_factor(V)) + doubt * f.size_of_factor(V) for f in (part.functional for part in parts)]
+    return float(np.linalg.norm(np.concatenate(r))) / np.sqrt(floor) * (1 + 1e-8) if floor > 0 else np.inf
 
 
 def _directions(problem: Statement, V: Array) -> list[Array]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.slater import Interior, slater, worth
+from npkl_models.certify.slater import Interior, identity, slater, worth
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
 from npkl_models.model.facts import (
@@ -261,6 +261,7 @@ REPAIRS: dict[str, Callable[[Statement, Multipliers, float, float], Repaired]] =
     "stretch": stretch,
     "constraint shift": constraint_shift,
     "distances": distances,
+    "identity": identity,
     "trace bound": trace,
 }
 

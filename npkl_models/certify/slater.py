@@ -14,14 +14,25 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse.linalg import ArpackError, eigsh, lsqr
 
 from npkl_models.feasibility.anchored import SINGULAR, split
-from npkl_models.linalg import DENSE_SPECTRUM, TINY, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import (
+    DENSE_SPECTRUM,
+    TINY,
+    UNIT,
+    Array,
+    Matrix,
+    dense,
+    gamma,
+    lowest_pairs,
+    norm_bound,
+)
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor, fact
 from npkl_models.model.functionals import squares
+from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
@@ -35,6 +46,7 @@ NEAR = 1e-2  # share of the norm: eigenvalues this close to the lowest are raise
 CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # tolerance, basis size and restarts of ARPACK
 LITTLE = 1e-6  # share of the norm of the cost: an eps below it costs little
 CAPS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)  # quantiles of slopes at which multipliers are capped
+NEARLY = 1e-12  # relative to the largest multiplier: smaller ones are rounding of least squares
 STEPS = tuple(4.0**-k for k in range(12))  # changes of the slack over the norm of the cost, tried in turn
 
 
@@ -202,3 +214,44 @@ def _proved(problem: Statement, y: Multipliers) -> tuple[Multipliers, float] | N
     mu = found.lower - error + problem.regularizer.shift
     mu -= 4 * UNIT * (abs(found.lower) + problem.regularizer.shift)
     return (y, mu) if found.rigour == "proved" and mu > 0 else None
+
+
+def identity(
+    problem: Statement, y: Multipliers, eps: float, upper: float
+) -> tuple[float, Multipliers] | None:
+    """Add eps over a floor times multipliers whose sum of matrices is near the identity, if there are any.
+
+    The bound falls by eps times what these multipliers say of the trace of every feasible kernel.
+    """
+    if not any(isinstance(part.functional, SparseMatrices) for part in problem.constraints):
+        return None
+    found = _of_identity(problem)
+    if found is None:
+        return None
+    ones, floor = found
+    touched = (np.where(one != 0, own, 0.0) for own, one in zip(y.terms, ones.terms, strict=True))
+    size = rounding.multiplier_sizes(problem, problem.split_multipliers(touched))
+    needed = eps + 4 * UNIT * (size + eps / floor * rounding.multiplier_sizes(problem, ones))
+    t = needed / floor * (1 + 8 * UNIT)
+    moved = (own + t * one for own, one in zip(y.terms, ones.terms, strict=True))
+    raised = problem.split_multipliers(moved)
+    allowed = (part.allows(own).all() for part, own in zip(problem.terms, raised.terms, strict=True))
+    return (-rounding.paid(problem, raised), raised) if all(allowed) else None
+
+
+@fact
+def _of_identity(problem: Statement) -> tuple[Multipliers, float] | None:
+    """Multipliers y with sum y_e M_e >= floor I > 0, near the identity by least squares; None if not near."""
+    n = problem.n
+    if problem.basis is not None or problem.losses or n > DENSE_EIGH:
+        return None
+    A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
+    y = lsqr(A.T, np.eye(n).ravel(), atol=1e-15, btol=1e-15)[0]
+    y[np.abs(y) < NEARLY * np.max(np.abs(y))] = 0.0  # where nothing is added, nothing is rounded
+    ones = problem.split_multipliers(np.split(y, np.cumsum(problem.sizes)[:-1]))
+    parts = zip(problem.constraints, ones.constraints, strict=True)
+    M = sp.csr_array(sum(part.functional.adjoint(own) for part, own in parts))
+    floor = min_eigenvalue(M, query=Query("eigh")).lower - gamma(A.nnz) * rounding.multiplier_sizes(
+        problem, ones
+    )
+    return (ones, floor) if floor > 0 else None

@@ -22,7 +22,11 @@ def export(options: argparse.Namespace) -> int:
         raise ProblemError("--out must go with --answer FILE, whose judged answer it keeps; got none")
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
-    problem = Problem.from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)
+    problem = (
+        Problem.from_sdpa(options.source)
+        if options.source.suffix == ".dat-s"
+        else Problem.load(options.source)
+    )
     if options.target is not None:
         written = (
             to_sdpa(problem, options.target)

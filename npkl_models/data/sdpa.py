@@ -143,7 +143,7 @@ def from_sdpa(path: str | Path, cls: type[S]) -> S:
         if not text.startswith(f"*{MARK}\n"):
             found = read_program(path, text)
             name = path.name.removesuffix(path.suffix if path.suffix in PACKED else "")
-            return cls(found.cost, (found.constraint,), name=name.removesuffix(".dat-s"))
+            return cls(found.cost, found.constraints, name=name.removesuffix(".dat-s"))
         lines = []
         for line in text.split("\n")[1:]:
             if not line.startswith("*"):

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.constraint import Constraint
+from npkl_models.model.functionals import TotalSum
 from npkl_models.model.matrices import SparseMatrices
 
 SEPARATORS = str.maketrans(",(){}\t", " " * 6)
@@ -46,9 +47,16 @@ class Program:
         return sp.csr_array(filling - self.F0)
 
     @property
-    def constraint(self) -> Constraint:
-        """The constraints <F_k, K> = c_k."""
-        return Constraint(self.F, equal=self.c, name="F")
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints <F_k, K> = c_k, and 1'K1 = 0 by its own functional, since it gives a face."""
+        F, n = self.F, self.F.n
+        count = np.bincount(F.owner, minlength=F.size)
+        first = np.zeros(F.size)
+        first[F.owner] = F.entry
+        level = np.bincount(F.owner, F.entry != first[F.owner], F.size) == 0
+        ones = (self.c == 0) & (count == n * (n + 1) // 2) & level
+        rest = (Constraint(F.kept(~ones), equal=self.c[~ones], name="F"),) if not ones.all() else ()
+        return rest + ((Constraint(TotalSum(n), equal=0.0, name="sum"),) if ones.any() else ())
 
 
 class _Reader:
@@ -110,7 +118,9 @@ def read_program(path: Path, text: str) -> Program:
     most = max(FEW, len(text))
     m, count = reader.count("constraints"), reader.count("blocks")
     if max(m, count) > most:
-        raise reader.fail(f"must have at most {most} constraints and blocks, as many as the file has characters")
+        raise reader.fail(
+            f"must have at most {most} constraints and blocks, as many as the file has characters"
+        )
     sizes = reader.numbers(count, "orders of the blocks")
     blocks = [int(word) if re.fullmatch(r"[+-]?\d{1,18}", word) else None for word in sizes]
     if None in blocks:

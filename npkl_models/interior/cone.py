@@ -86,7 +86,7 @@ class Vector:
 
 @dataclass(frozen=True, eq=False)
 class Block(Vector):
-    """A positive semidefinite block X: the places of its rows, the cost, and A (m x order^2) with both halves."""
+    """A positive semidefinite block X: the places of its rows, the cost, and A (m x order^2)."""
 
     def unit(self, size: float) -> Array:
         return size * np.eye(self.order)
@@ -114,7 +114,7 @@ class Block(Vector):
 
     @cached_property
     def _order(self) -> tuple[Index, int]:
-        """The values with entries here, those with most entries first, and how many of them are multiplied."""
+        """The values with entries here, those with most entries first, and how many are multiplied."""
         count = np.diff(self.A.indptr)
         order = np.argsort(-count, kind="stable")[: int(np.sum(count > 0))]
         many = count[order].astype(float)
@@ -141,7 +141,8 @@ class Block(Vector):
         out = []
         order, multiplied = self._order
         for e in order[:multiplied]:
-            at, value = self.A.indices[slice(*self.A.indptr[e : e + 2])], self.A.data[slice(*self.A.indptr[e : e + 2])]
+            own = slice(*self.A.indptr[e : e + 2])
+            at, value = self.A.indices[own], self.A.data[own]
             rows, where = np.unique(at // self.order, return_inverse=True)
             M = sp.csr_array((value, (where, at % self.order)), shape=(rows.size, self.order))
             out.append((rows, M))

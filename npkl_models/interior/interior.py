@@ -17,6 +17,8 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.factor import factor_of
 from npkl_models.interior.path import MET, Iterate
+from npkl_models.interior.program import takes
+from npkl_models.interior.program_run import AGAIN, ITERATIONS, ProgramRun
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY
 from npkl_models.interior.values import values_of
@@ -32,9 +34,7 @@ from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import RunMonitor
 
-ITERATIONS = 100
 LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
-AGAIN = 0.1  # and again when the gap has fallen by this factor
 STALLED = 12  # the run ends after so many iterations without a smaller gap
 OPEN = 0.1  # above this gap, a smaller distance of objective and bound counts as progress
 CLIMB = 25  # the same as STALLED above the gap OPEN: multipliers far from zero take longer
@@ -65,7 +65,8 @@ class InteriorPlan:
 
     def run(self, watch: RunMonitor) -> Claim:
         """Follow the central path until the point is certified, or a limit is reached."""
-        run = _Run(self.problem, self.options, watch)
+        kind = ProgramRun if takes(self.problem) else _Run
+        run = kind(self.problem, self.options, watch)
         status = watch.attempt(run.until)
         return run.claim(status)
 
@@ -174,9 +175,7 @@ class _Run:
         lost = not (self.watch.suffices(found) or found.repair == NO_NEED)
         if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
-        if self.problem.constraints and not self.watch.suffices(found):
-            as_it_is = self.watch.certify(self.problem, self._whole(), y, restoring=False)
-            found = as_it_is if _merit_of(as_it_is) < _merit_of(found) else found
+        found = self._or_as_it_is(found, y)
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
@@ -185,6 +184,13 @@ class _Run:
         if not self.best or _merit_of(found) < _merit_of(self.best[-1]):
             self.best.append(found)
         return found
+
+    def _or_as_it_is(self, found: Certificate, y: Multipliers) -> Certificate:
+        """The certificate, or that of the whole kernel, which misses the constraints by little, if it is better."""
+        if not self.problem.constraints or self.watch.suffices(found):
+            return found
+        as_it_is = self.watch.certify(self.problem, self._whole(), y, restoring=False)
+        return as_it_is if _merit_of(as_it_is) < _merit_of(found) else found
 
     def _whole(self) -> Array:
         """The square factor of the iterate's kernel."""

@@ -18,12 +18,11 @@ from scipy.linalg import lapack
 
 from npkl_models.interior.schur import inverse_of, schur
 from npkl_models.interior.start import cholesky, first_point, kernel_size, loose
-from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, ratio
+from npkl_models.interior.steps import MORE, ROUGHLY, SHARE, SURE, first_vector, longest, ratio
 from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Matrix, dense
 
-SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
 EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
 ROUNDED = 1e-13  # residuals below this share of the largest target value are not refined

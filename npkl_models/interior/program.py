@@ -8,24 +8,23 @@ get a number x >= 0 each. The certificate judges the point as it is: it misses t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.interior.cone import Vector, parts_of
-from npkl_models.interior.steps import solved
-from npkl_models.linalg import Array, Index, raised_cholesky
-from npkl_models.model.incidence import Incidence
+from npkl_models.interior.steps import MORE, SHARE, solved
+from npkl_models.linalg import Array, raised_cholesky
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 RAISED = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # shares added to H's diagonal if rounding has made H indefinite
 REFINEMENTS = 5  # of a solution of the Schur system
 ROUNDED = 1e-9  # a larger residual of a direction is corrected, relative to the largest target
 LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu have it
+RAYS = 50  # iterations of the search for a direction
 SHORTER = 0.8  # a step at which a factorisation fails
 
 
@@ -64,7 +63,7 @@ class Program:
     @classmethod
     def of(cls, problem: Statement) -> Program:
         """The program of a problem that `takes` takes."""
-        A = sp.vstack([_coefficients(part.functional.incidence, problem.n) for part in problem.constraints])
+        A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
         b = np.concatenate([part.value for part in problem.constraints])
         sign = np.concatenate([_sign(*part.domain) for part in problem.constraints])
         parts = parts_of(problem.cost, sp.csr_array(A))
@@ -89,15 +88,6 @@ class Program:
         return V
 
 
-def _coefficients(t: Incidence, n: int) -> sp.csr_array:
-    """The coefficients of vec(X), in both halves."""
-    half = 0.5 * np.asarray(t.coefficient, dtype=float)
-    flat = np.concatenate([t.row * n + t.column, t.column * n + t.row])
-    return sp.csr_array(
-        (np.concatenate([half, half]), (np.concatenate([t.owner, t.owner]), flat)), shape=(t.size, n * n)
-    )
-
-
 def _sign(lower: Array, upper: Array) -> Array:
     """The sign that the multipliers have, from their domain."""
     return np.where(np.isinf(lower), np.where(np.isinf(upper), 0.0, -1.0), 1.0)
@@ -109,7 +99,9 @@ class Point:
     def __init__(self, program: Program) -> None:
         self.program, parts, b = program, program.parts, program.b
         self.y = np.zeros(b.size)
-        self.X, self.S = [], []
+        self.X: list[Array] = []
+        self.S: list[Array] = []
+        self.missing: list[Array] = []
         for part in parts:
             root = np.sqrt(part.order) if part.C.ndim > 1 else 1.0
             count = part.order if part.C.ndim > 1 else 1.0
@@ -128,9 +120,10 @@ class Point:
     def _measure(self) -> None:
         parts = self.program.parts
         self.off = self.program.b - sum(part.of(X) for part, X in zip(parts, self.X, strict=True))
-        slack = [part.C + part.adjoint(self.y) for part in parts]
+        slack: list[Array] = [part.C + part.adjoint(self.y) for part in parts]
         if self.met:
-            self.S, self.missing = slack, [np.zeros(1)] * len(parts)
+            self.S = slack
+            self.missing = [np.zeros(1)] * len(parts)
         else:
             self.missing = [want - S for want, S in zip(slack, self.S, strict=True)]
         self.objective = sum(float(np.sum(part.C * X)) for part, X in zip(parts, self.X, strict=True))
@@ -171,8 +164,8 @@ class Point:
             if crossed is not None:
                 right = right - sum(part.of(C) for part, C in zip(parts, crossed, strict=True))
             dy = _refined(H, factor, right)
-            dS = [part.adjoint(dy) + R for part, R in zip(parts, self.missing, strict=True)]
-            dX = []
+            dS: list[Array] = [part.adjoint(dy) + R for part, R in zip(parts, self.missing, strict=True)]
+            dX: list[Array] = []
             for k, part in enumerate(parts):
                 change = mu * Z[k] - self.X[k] - part.between(self.X[k], dS[k], Z[k])
                 dX.append(change if crossed is None else change - crossed[k])
@@ -224,9 +217,10 @@ class Point:
 
     def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array], float]:
         for _ in range(30):
-            moved = [X + step * D for X, D in zip(at, by, strict=True)]
+            moved: list[Array] = [X + step * D for X, D in zip(at, by, strict=True)]
             try:
-                return [p.factor(X) for p, X in zip(self.program.parts, moved, strict=True)], moved, step
+                factors: list[Array] = [p.factor(X) for p, X in zip(self.program.parts, moved, strict=True)]
+                return factors, moved, step
             except np.linalg.LinAlgError:
                 step *= SHORTER
         raise np.linalg.LinAlgError("no step keeps the point inside the cone")
@@ -254,3 +248,25 @@ def _refined(H: Array, factor: tuple[Array, bool], right: Array) -> Array:
         rz, before = float(r @ z), rz
         p = z + rz / before * p
     return best
+
+
+def falling(program: Program) -> list[Array] | None:
+    """Factors of a direction D inside the cone with <M_e, D> = 0 and <C, D> = -1; None if none is found.
+
+    D comes from the path to the least trace. It is taken as soon as it meets these constraints, far from the
+    boundary of the cone.
+    """
+    parts = []
+    for part in program.parts:
+        A = sp.vstack([part.A, sp.csr_array(part.C.reshape(1, -1))], format="csr")
+        parts.append(replace(part, C=part.unit(1.0), A=A))
+    b = np.append(np.zeros(program.b.size), -1.0)
+    point = Point(Program(program.problem, parts, b, np.append(program.sign, 0.0), program.order))
+    for _ in range(RAYS):
+        try:
+            point.advance()
+        except np.linalg.LinAlgError:
+            return None
+        if point.primal <= ROUNDED:
+            return point.factors_X
+    return None

@@ -15,6 +15,7 @@ LOOK_EVERY = 4  # steps of Lanczos between two computations of the residual
 SURE = 0.003  # largest residual of an eigenvalue, relative to the eigenvalue
 ROUGHLY = 0.1  # the same for the reach of a predictor, along which no step is taken
 AGAIN = 0.01  # if less than this share of the squared norm is left, the vector is orthogonalised again
+SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 EXACT = 64  # up to this order, LAPACK computes the eigenvalue
 DENSE = 400  # up to this order, a sparse change of S is made dense: the products are quicker
 

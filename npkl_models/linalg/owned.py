@@ -24,7 +24,7 @@ class Owner:
     """A value whose arrays stay read-only when it is pickled, copied or loaded."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """The annotated attributes of a dataclass alone, its subclasses' too; cached facts are computed again."""
+        """The annotated attributes of a dataclass and its subclasses; cached facts are computed again."""
         names = list(self.__dict__)
         if is_dataclass(self):
             names = [name for cls in type(self).__mro__ for name in vars(cls).get("__annotations__", ())]

@@ -118,6 +118,14 @@ class Incidence:
         size = np.bincount(ends, weights=each, minlength=self.n)
         return size.astype(float), np.bincount(ends, minlength=self.n).astype(float)
 
+    def symmetric_operator(self) -> sp.csr_array:
+        """The matrix A (m x n^2) with symmetric rows and z = A vec(K)."""
+        half = 0.5 * np.asarray(self.coefficient, dtype=float)
+        flat = np.concatenate([self.row * self.n + self.column, self.column * self.n + self.row])
+        owner = np.concatenate([self.owner, self.owner])
+        shape = (self.size, self.n * self.n)
+        return sp.csr_array((np.concatenate([half, half]), (owner, flat)), shape=shape)
+
     def adjoint(self, y: Array) -> Matrix:
         """sum_e y_e M_e as a symmetric sparse array (n x n)."""
         half = self.halves(y)

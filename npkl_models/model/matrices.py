@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import (
-    finite, frozen, owned_sparse, real_array, real_matrix, whole_array, whole_number,
+    finite,
+    frozen,
+    owned_sparse,
+    real_array,
+    real_matrix,
+    whole_array,
+    whole_number,
 )  # fmt: skip
 from npkl_models.model.functional import Functional, Triplets
 

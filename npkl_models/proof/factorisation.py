@@ -16,7 +16,18 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, definite_lu, dense, gamma, lowest_pairs, norm_bound
+from npkl_models.linalg import (
+    TINY,
+    UNIT,
+    Array,
+    Index,
+    Matrix,
+    definite_lu,
+    dense,
+    gamma,
+    lowest_pairs,
+    norm_bound,
+)
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.lanczos import ROUGH
 
@@ -129,7 +140,7 @@ def eigenvalue_floor(G: Array) -> float:
 
 
 def positive_definite(S: Matrix, error: Array) -> bool:
-    """Whether every symmetric matrix near S is proved to be positive definite; the order is DENSE_CHOLESKY at most.
+    """Whether every symmetric matrix near S is proved to be positive definite, by dense factorisations.
 
     Near means that row i of the difference has absolute values with the sum ``error[i]`` or less. Each row
     has a margin of its own for the rounding errors of the factorisation, the row sum of c |L| |L'| as in

@@ -219,7 +219,10 @@ def _alarm(case: _Case) -> Verdict:
 
 def _no_kernel(case: _Case) -> Verdict:
     suspicious = case.claim.status is Status.INFEASIBLE or (case.found and not case.found.feasible)
-    if not suspicious or case.claim.status is Status.TIME_LIMIT or not infeasible(case.problem, case.V):
+    if not suspicious or case.claim.status is Status.TIME_LIMIT:
+        return None
+    ray = case.claim.multipliers if case.claim.status is Status.INFEASIBLE else None
+    if not infeasible(case.problem, case.V, ray):
         return None
     return (
         Status.INFEASIBLE,
@@ -232,7 +235,8 @@ def _no_bound(case: _Case) -> Verdict:
     far = -DEEP * case.problem.reference
     deep = found is not None and found.objective < far and not np.isfinite(found.bound)
     broken = claim.status is Status.FAILED or (found is None and claim.V is not None)
-    if not (claim.status is Status.UNBOUNDED or deep or broken) or not unbounded(case.problem, case.V):
+    said = claim.status is Status.UNBOUNDED
+    if not (said or deep or broken) or not unbounded(case.problem, claim.V if said else case.V):
         return None
     return Status.UNBOUNDED, "a direction along which the objective falls without limit was found and checked"
 

@@ -1,0 +1,116 @@
+"""General semidefinite programs: the interior-point method on blocks, against CVXPY, and rays that are proved."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import npkl_models as nm
+from npkl_models.interior.cone import parts_of
+from npkl_models.interior.program import Program
+
+
+def blocks(sizes, density, rng):
+    """A random symmetric matrix with these blocks."""
+    M = np.zeros((sum(sizes), sum(sizes)))
+    at = 0
+    for size in sizes:
+        B = np.where(rng.random((size, size)) < density, rng.standard_normal((size, size)), 0.0)
+        M[at : at + size, at : at + size] = B + B.T
+        at += size
+    return M
+
+
+def program(seed, sizes=(5, 1, 3, 1), m=6, density=0.6, sided=False):
+    """A program with an interior on both sides: A(X0) = b and C = S0 - sum y_e M_e, X0 and S0 positive definite."""
+    rng = np.random.default_rng(seed)
+    n = sum(sizes)
+    M = [blocks(sizes, density, rng) for _ in range(m)]
+    y = rng.standard_normal(m)
+    if sided:
+        y[: m // 2] = np.abs(y[: m // 2])
+    C = np.eye(n) + blocks(sizes, density, rng) * 0.1 - sum(a * B for a, B in zip(y, M, strict=True))
+    b = np.array([np.trace(B) for B in M])
+    F = nm.SparseMatrices(n, M)
+    if not sided:
+        return nm.Problem(C, (nm.Constraint(F, equal=b),)), M, b
+    half = np.arange(m) < m // 2
+    upper = nm.Constraint(F.kept(half), upper=b[half] + 0.1)
+    return nm.Problem(C, (upper, nm.Constraint(F.kept(~half), equal=b[~half]))), M, b
+
+
+@pytest.mark.parametrize("density", [0.15, 0.6])
+@pytest.mark.parametrize("seed", range(4))
+def test_programs_agree_with_cvxpy(seed, density):
+    problem, M, b = program(seed, density=density)
+    found = problem.solve("interior")
+    X = cp.Variable((problem.n, problem.n), PSD=True)
+    held = [cp.trace(B @ X) == target for B, target in zip(M, b, strict=True)]
+    exact = cp.Problem(cp.Minimize(cp.trace(problem.cost.toarray() @ X)), held).solve(solver="CLARABEL")
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.rigour == "proved"
+    assert found.objective == pytest.approx(exact, rel=1e-5, abs=1e-5)
+    assert found.certificate.violation <= 1e-7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_sided_constraints_are_part_of_the_cone(seed):
+    problem, _, _ = program(seed, sided=True)
+    found, exact = problem.solve("interior"), problem.solve("sdp")
+    assert found.status is nm.Status.OPTIMAL
+    assert found.objective == pytest.approx(exact.objective, rel=1e-5, abs=1e-5)
+    assert (found.multipliers.constraints[0] >= 0).all()
+
+
+def test_no_number_meets_an_entry_between_the_parts():
+    problem, _, _ = program(0)
+    made = Program.of(problem)
+    assert sorted(part.order for part in made.parts) == [2, 3, 5]
+    assert sum(part.order for part in made.parts) == problem.n == made.order
+
+
+@pytest.mark.parametrize("density", [0.05, 0.3, 1.0])
+def test_the_schur_complement_is_what_it_says(density):
+    """H_ef = <M_e, X M_f Z>, whether entries are gathered or matrices are multiplied."""
+    rng = np.random.default_rng(1)
+    n, m = 12, 9
+    M = [blocks((n,), density if e % 3 else 1.0, rng) for e in range(m)]
+    F = nm.SparseMatrices(n, M)
+    (part,) = parts_of(sp.csr_array(np.ones((n, n))), F.incidence.symmetric_operator())
+    X, Z = (A @ A.T for A in rng.standard_normal((2, n, n)))
+    H = np.zeros((m, m))
+    part.schur(X, Z, H)
+    exact = [[np.trace(A @ X @ B @ Z) for B in M] for A in M]
+    np.testing.assert_allclose(H, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
+
+
+def test_a_direction_of_descent_is_proved():
+    """<M, D> = 0 and <C, D> < 0 for D inside the cone: the objective falls without limit."""
+    n = 5
+    F = nm.SparseMatrices(n, [np.diag([1.0, -1.0, 0, 0, 0]), np.diag([0.0, 1.0, 1.0, -1.0, -1.0])])
+    problem = nm.Problem(-np.eye(n), (nm.Constraint(F, equal=[0.5, 1.0]),))
+    found = problem.solve("interior")
+    assert found.status is nm.Status.UNBOUNDED, found.message
+    assert "direction" in found.message
+
+
+def test_constraints_without_any_kernel_are_proved():
+    n = 4
+    F = nm.SparseMatrices(
+        n, [np.diag([1.0, 1.0, 0, 0]), np.diag([0, 0, 1.0, 2.0]), np.diag([1.0, 1.0, 1.0, 3.0])]
+    )
+    problem = nm.Problem(np.eye(n), (nm.Constraint(F, equal=[1.0, 1.0, -1.0]),))
+    found = problem.solve("interior")
+    assert found.status is nm.Status.INFEASIBLE, found.message
+
+
+def test_a_program_without_an_interior_is_solved():
+    """K_11 = 0 forces a row of zeros, and 1'K1 = 0 centres: no K is positive definite."""
+    n = 8
+    rng = np.random.default_rng(0)
+    C = rng.standard_normal((n, n))
+    ones = nm.SparseMatrices(n, [np.ones((n, n)), *(np.diag(row) for row in np.eye(n))])
+    problem = nm.Problem(C + C.T, (nm.Constraint(ones, equal=[0.0, *np.ones(n)]),))
+    found, exact = problem.solve("interior"), problem.solve("sdp")
+    assert found.objective == pytest.approx(exact.objective, rel=1e-4, abs=1e-4)
+    assert found.certificate.violation <= 1e-7
