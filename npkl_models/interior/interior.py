@@ -169,9 +169,6 @@ class _Run:
         y = values.multipliers(self.iterate.y)
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
         found = self.watch.certify(self.problem, V, y)
-        if self.scaling is not None and not found.feasible and V.shape[1] < values.order:
-            whole = self.watch.certify(self.problem, self._whole(), y)
-            found = whole if whole.feasible else found
         lost = not (self.watch.suffices(found) or found.repair == NO_NEED)
         if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
@@ -186,7 +183,7 @@ class _Run:
         return found
 
     def _or_as_it_is(self, found: Certificate, y: Multipliers) -> Certificate:
-        """The certificate, or that of the whole kernel, which misses the constraints by little, if it is better."""
+        """The certificate, or that of the whole kernel as it is, if it is better."""
         if not self.problem.constraints or self.watch.suffices(found):
             return found
         as_it_is = self.watch.certify(self.problem, self._whole(), y, restoring=False)
