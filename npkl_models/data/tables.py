@@ -97,7 +97,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         cells = read_cells(path, numbered=True)
         at, key = label_column(cells, label), None if ids is None else place_of(cells, ids, "ids")
         left = {k: why for k in range(cells.width) if k not in (at, key) and (why := why_left_out(cells, k))}
-        features = [k for k in range(cells.width) if k not in (at, key) and k not in left]
+        features = sorted({*range(cells.width)} - {at, key, *left})
         if not features:
             raise ProblemError(f"{path} must have a column of numbers beside its classes and names, got none")
         X = cells.numbers(features)

@@ -118,7 +118,8 @@ class Constraint(Term):
         return Constraint(self.functional, **{side: value}, name=self.name)
 
     def kept(self, mask: Mask) -> Constraint:
-        return _constraint(self.functional.kept(mask), self.lower[mask], self.upper[mask], self.name)
+        f, ends = self.functional.kept(mask), {"lower": self.lower[mask], "upper": self.upper[mask]}
+        return Constraint(f, **({"equal": self.lower[mask]} if self.equal else ends), name=self.name)
 
     def excess(self, z: Array) -> Array:
         """The numbers by which values are above their upper bounds, or (negative) below their lower ones."""
@@ -146,9 +147,3 @@ class Constraint(Term):
 
     def slope_of_conjugate(self, y: Array) -> Array:
         return self.value
-
-
-def _constraint(functional: Functional, lower: Array, upper: Array, name: str) -> Constraint:
-    out = object.__new__(Constraint)
-    set_fields(out, functional, lower, lower if np.array_equal(lower, upper) else upper, name)
-    return out

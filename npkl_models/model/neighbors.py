@@ -93,7 +93,9 @@ def _is_large(n: int, d: int) -> bool:
 
 
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
-    ask = _asked_of_a_tree(X, count) if _suits_a_tree(X, metric) else _asked_of_sklearn(X, count, metric)
+    dense = isinstance(X, np.ndarray) and _is_euclidean(metric)
+    by_tree = dense and X.shape[1] <= TREE_EXACT  # scikit-learn takes a second to import
+    ask = _asked_of_a_tree(X, count) if by_tree else _asked_of_sklearn(X, count, metric)
     starts: Any = range(0, X.shape[0], CHUNK)
     if shown:
         from rich.console import Console
@@ -110,11 +112,6 @@ def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
 
 def _is_euclidean(metric: Any) -> bool:
     return isinstance(metric, str) and metric == "euclidean"
-
-
-def _suits_a_tree(X: Any, metric: str) -> bool:
-    """Whether scipy's tree is used: in few dimensions, where it avoids the import of scikit-learn (1 s)."""
-    return _is_euclidean(metric) and isinstance(X, np.ndarray) and X.shape[1] <= TREE_EXACT
 
 
 def _threads(X: Any) -> int:
@@ -236,20 +233,13 @@ def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Ar
     """
     from sklearn.neighbors import NearestNeighbors
 
-    order = np.argsort(label, kind="stable")
-    starts = np.searchsorted(label[order], np.arange(int(label.max()) + 1))
-    ends = np.append(starts[1:], label.size)
-    near = [
-        NearestNeighbors(n_neighbors=1, metric=metric).fit(X[order[a:b]])
-        for a, b in zip(starts, ends, strict=True)
-    ]
-    count = len(near)
-    distance = np.zeros((count, count))
-    own, other = np.zeros((count, count), dtype=np.intp), np.zeros((count, count), dtype=np.intp)
-    for k, index in enumerate(near):
-        away, found = (column.ravel() for column in index.kneighbors(X[order]))
-        for part, (a, b) in enumerate(zip(starts, ends, strict=True)):
-            best = a + int(np.argmin(away[a:b]))
-            distance[part, k], own[part, k] = away[best], order[best]
-            other[part, k] = order[starts[k] + found[best]]
+    groups = [np.flatnonzero(label == k) for k in range(int(label.max()) + 1)]
+    distance = np.zeros((len(groups), len(groups)))
+    own, other = np.zeros(distance.shape, dtype=np.intp), np.zeros(distance.shape, dtype=np.intp)
+    for k, members in enumerate(groups):
+        index = NearestNeighbors(n_neighbors=1, metric=metric).fit(X[members])
+        away, found = (column.ravel() for column in index.kneighbors(X))
+        for part, points in enumerate(groups):
+            best = points[np.argmin(away[points])]
+            distance[part, k], own[part, k], other[part, k] = away[best], best, members[found[best]]
     return np.minimum(distance, distance.T), own, other

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.files import saved
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
@@ -266,7 +267,7 @@ class Statement(Owner):
 
     def save(self, path: str | Path) -> Path:
         """Write the problem to one .npz file (arrays and JSON, no pickle); no partial file is ever left."""
-        return storage.write(path, *self.pack())
+        return saved.write(path, *self.pack())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

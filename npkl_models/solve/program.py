@@ -97,8 +97,7 @@ class Program:
 
     def _undone(self, solution: Solution, presolved: Smaller) -> Solution:
         """The solution of the stated problem; both problems have the same feasible kernels."""
-        y, found = solution.multipliers, solution.known_certificate
-        y = presolved.undo((None, y))[1]
+        y, found = presolved.undo((None, solution.multipliers))[1], solution.known_certificate
         if found is not None and y is not None:
             found = replace(found, multipliers=y)
         return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
@@ -108,7 +107,7 @@ class Program:
         words = self.plan.describe()
         if self.presolved is None:
             return words
-        return f"{words}; on a face with a basis of {self.units.whole.order} columns"
+        return f"{words}; the equalities restrict the kernel to a basis of {self.units.whole.order} columns"
 
     def __repr__(self) -> str:
         return f"Program({self.backend} for {self.problem!r})"

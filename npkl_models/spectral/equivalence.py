@@ -22,7 +22,7 @@ def equivalent_bound(solution: Solution) -> float:
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
     >>> penalised = nm.simple_npkl(L, pairs, penalty=0.5).solve()
     >>> B = nm.equivalent_bound(penalised)
-    >>> bounded = nm.simple_npkl(L, pairs, bound=B).solve()
+    >>> bounded = nm.simple_npkl(L, pairs, trace_bound=B).solve()
     >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
     True
     """

@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 import npkl_models as nm
-from npkl_models.applications.estimators.side import held_apart
+from npkl_models.applications.estimators.side import with_cannot_links
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)
@@ -56,8 +56,8 @@ def test_a_crowd_that_agrees_on_nothing_is_not_believed():
 def test_landmarks_that_must_links_join_stay_together():
     marks = nm.Pairs(6, None, [(0, 1), (0, 2), (1, 2)], [1.0, 2.0, 3.0])
     given = nm.Pairs(6, [(0, 3), (1, 3)], None)
-    both = held_apart(given, marks)
+    both = with_cannot_links(given, marks)
     assert both.must_link.tolist() == [[0, 3], [1, 3]]
     assert both.cannot_link.tolist() == [[0, 2], [1, 2]]
     assert both.confidence.tolist() == [1.0, 1.0, 2.0, 3.0]
-    assert held_apart(None, marks) is marks
+    assert with_cannot_links(None, marks) is marks

@@ -5,11 +5,14 @@ import importlib
 import inspect
 import pkgutil
 import sys
+from pathlib import Path
 
 import pytest
 
 import npkl_models as nm
+from npkl_models.formulations import FORMULATIONS
 
+DOCS = Path(__file__).parents[2] / "docs"
 DATA = ("LOSSES", "REGULARIZERS", "__version__")  # values, which have no docstring of their own
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
@@ -28,8 +31,11 @@ def examples():
 
 @pytest.mark.parametrize("name", [name for name in nm.__all__ if name not in DATA])
 def test_the_module_of_every_public_name_has_an_example(name):
-    """Of its own, or of another name of the same module: one example a page."""
+    """Of its own, or of another name of the same module; a formulation has it on its page."""
     found = getattr(nm, name)
+    if name in FORMULATIONS:
+        assert "```python" in (DOCS / "formulations" / f"{name}.md").read_text()
+        return
     assert "Examples\n--------\n" in inspect.getsource(
         sys.modules[found.__module__ if hasattr(found, "__module__") else found.__name__]
     ).replace("    ", "")

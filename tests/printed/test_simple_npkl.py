@@ -51,7 +51,7 @@ def test_what_has_no_smooth_dual_is_refused():
     assert "penalty at p = 1 is linear" in simple(p=1, penalty=1.0).compatible_backends()["simple_npkl"]
 
 
-@pytest.mark.parametrize("how", [{"trace_bound": 4.0}, {"penalty": 1.0}])
+@pytest.mark.parametrize("how", [{"bound": 4.0}, {"penalty": 1.0}])
 def test_equalities_without_any_loss_are_taken(how):
     term = nm.Constraint(nm.Entries(40, ([0, 1], [0, 1])), equal=[1.0, 1.0])
     problem = nm.Problem(simple().cost, (term,), nm.TracePower(2, **how))
