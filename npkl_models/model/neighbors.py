@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,12 @@ def _is_large(n: int, d: int) -> bool:
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
     dense = isinstance(X, np.ndarray) and _is_euclidean(metric)
     by_tree = dense and X.shape[1] <= TREE_EXACT  # scikit-learn takes a second to import
-    ask = _asked_of_a_tree(X, count) if by_tree else _asked_of_sklearn(X, count, metric)
+    if by_tree:
+        from scipy.spatial import cKDTree
+
+        ask: Search = partial(cKDTree(X).query, k=count + 1, workers=_threads(X))
+    else:
+        ask = _asked_of_sklearn(X, count, metric)
     starts: Any = range(0, X.shape[0], CHUNK)
     if shown:
         from rich.console import Console
@@ -116,13 +122,6 @@ def _is_euclidean(metric: Any) -> bool:
 
 def _threads(X: Any) -> int:
     return -1 if X.shape[0] >= CHUNK else 1  # for few points, threads cost more than they save
-
-
-def _asked_of_a_tree(X: Array, count: int) -> Search:
-    from scipy.spatial import cKDTree
-
-    tree, threads = cKDTree(X), _threads(X)
-    return lambda points: tree.query(points, count + 1, workers=threads)
 
 
 def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:

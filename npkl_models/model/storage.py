@@ -18,7 +18,7 @@ from npkl_models.files.fields import listed, mapping, number, text, whole
 from npkl_models.files.saved import Header
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
-from npkl_models.model.constraint import Constraint
+from npkl_models.model.constraint import SIDES, Constraint
 from npkl_models.model.functionals import FUNCTIONALS, Functional
 from npkl_models.model.losses import LOSSES, BoxLoss, Loss, get_loss, huber
 from npkl_models.model.regularizers import REGULARIZERS, Regularizer, RowNormBound
@@ -29,7 +29,6 @@ FEW = 2**20  # points or values that a file may declare even if it holds fewer n
 WIDEST = 4  # most columns of a factor, over the number of points
 HISTORY = "history."
 KNOWN = {**REGULARIZERS, "row_norm": RowNormBound}  # formats before 4 have bounds on rows as a regulariser
-SIDES = {"equal": "equal", "at most": "upper", "at least": "lower"}  # of the kinds of constraints
 
 
 def pack(

@@ -10,8 +10,8 @@ from npkl_models.model import rounding
 
 
 def unshifted(loss, gamma=1.0, shift=0.0, seed=0):
-    data = nm.datasets.load("two_gaussians", n=600)
-    pairs = nm.Pairs.from_labels(data.y, 300, 300, seed)
+    data = nm.datasets.load("two_gaussians", n=450)
+    pairs = nm.Pairs.from_labels(data.y, 225, 225, seed)
     return nm.npkl(nm.laplacian(data.X, 10, shift=shift), pairs, loss=loss, gamma=gamma)
 
 
@@ -73,7 +73,7 @@ def test_a_point_that_is_not_optimal_is_not_certified(beyond_cholesky):
 @pytest.mark.parametrize("length", [1e-200, 1e-170])
 def test_a_factor_whose_squares_underflow_is_no_obstacle(beyond_cholesky, length):
     P = unshifted("hinge")
-    V = length * np.random.default_rng(0).normal(size=(600, 3))
+    V = length * np.random.default_rng(0).normal(size=(450, 3))
     found = nm.certify(P, V, random_state=0)
     assert not found.certifies(1e-3)
     assert found.bound <= found.upper

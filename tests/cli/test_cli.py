@@ -15,18 +15,9 @@ from npkl_models.cli.main import main
 
 REGISTRY = nm.backends()
 COMMANDS = [
-    "solve",
-    "cluster",
-    "crosscheck",
-    "path",
-    "explain",
-    "backends",
-    "datasets",
-    "report",
-    "export",
-    "version",
-    "warm-up",
-]
+    "solve", "cluster", "crosscheck", "path", "explain", "backends", "datasets", "report", "export",
+    "version", "warm-up",
+]  # fmt: skip
 
 
 def test_command_compares_and_writes(tmp_path, capsys):

@@ -7,7 +7,7 @@ from problems import build, side_information
 import npkl_models as nm
 from npkl_models.path import with_parameter
 
-N = 30
+N = 20
 
 
 def data_of(shift=0.1, n=N):
