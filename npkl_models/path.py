@@ -12,11 +12,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution
+from npkl_models.cover.chunk import PathChunk, choose, covered, ended, placed
 from npkl_models.cover.cover import Cover, Covered
 from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
 from npkl_models.cover.parameters import Axis, own_value
 from npkl_models.cover.parameters import with_parameter as with_parameter
-from npkl_models.cover.stretch import Stretch, choose, covered, ended, placed
 from npkl_models.errors import ProblemError, SolverError, instance, optional
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array, real_number
@@ -26,7 +26,7 @@ from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.task_cache import place_of
 from npkl_models.workers import processors, spread
 
-STRETCHES = 1  # pieces of the path for each process
+CHUNKS = 1  # pieces of the path for each process
 SHARE = 0.2  # share of a path's tolerance to which each kernel is solved
 LARGEST = 1.0  # no relative gap of finite bounds is larger
 
@@ -199,14 +199,14 @@ def regularization_path(
         for end in (grid[0], grid[-1]):
             with_parameter(problem, parameter, float(end))
     name = choose(problem, parameter, options, tol is None) if backend == "auto" else backend
-    job = Stretch(
+    job = PathChunk(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
     )
     if tol is not None:
         return _covering(job, grid, tol, n_jobs)
     if n_jobs == 1:
         return Path(parameter, grid, tuple(job(grid)), problem)
-    pieces = [piece for piece in np.array_split(grid, processors(n_jobs) * STRETCHES) if piece.size]
+    pieces = [piece for piece in np.array_split(grid, processors(n_jobs) * CHUNKS) if piece.size]
     found = dict(spread(placed, [(job, k, piece) for k, piece in enumerate(pieces)], n_jobs))
     return Path(parameter, grid, tuple(solution for k in sorted(found) for solution in found[k]), problem)
 
@@ -223,7 +223,7 @@ def _tolerance(problem: Problem, parameter: str, values: Any, options: Any) -> f
     return tol
 
 
-def _covering(job: Stretch, grid: Array, tol: float, n_jobs: int) -> Path:
+def _covering(job: PathChunk, grid: Array, tol: float, n_jobs: int) -> Path:
     """The path over an interval; each process covers a part of the interval."""
     ends = np.geomspace(grid[0], grid[-1], processors(n_jobs) + 1 if n_jobs != 1 else 2)
     ends[0], ends[-1] = grid

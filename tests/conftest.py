@@ -71,6 +71,18 @@ def small_reg_pcp() -> nm.Problem:
     return nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 10), 8), nm.Pairs.per_class(y, 4, 2, random_state=0))
 
 
+@pytest.fixture
+def beyond_cholesky(monkeypatch) -> None:
+    """Let a thousand points be as far beyond dense proofs as a million are."""
+    from npkl_models.certify import bounds as certificate
+    from npkl_models.proof import bounds, localised
+
+    for module in (bounds, certificate):
+        monkeypatch.setattr(module, "DENSE_CHOLESKY", 100)
+    monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
+    monkeypatch.setattr(localised, "ELIMINATED", 0.06)
+
+
 @pytest.fixture(scope="session")
 def paper_data() -> Path:
     """The folder with the papers' sets, from NPKL_DATA_HOME; skips where there is none."""

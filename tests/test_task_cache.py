@@ -82,7 +82,7 @@ def test_a_crosscheck_takes_up_what_is_there(tmp_path, small, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_path_in_stretches_is_the_same_path(tmp_path, small, n_jobs):
+def test_a_path_in_chunks_is_the_same_path(tmp_path, small, n_jobs):
     grid = [0.1, 0.5, 1.0, 2.0, 8.0]
     found = nm.regularization_path(
         small("pcp"), "weight", grid, "bcd", n_jobs=n_jobs, folder=tmp_path, tol=1e-8

@@ -22,6 +22,7 @@ from npkl_models.certify.prove import certify
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
 from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.files import saved
 from npkl_models.files.fields import number, text
 from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
@@ -30,7 +31,7 @@ from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.reading import read_values
 from npkl_models.model.statement import Statement, kind
-from npkl_models.model.storage import read, write
+from npkl_models.model.storage import read
 
 DENSE_LIMIT = 20_000
 WORDS = 160  # the largest number of characters of a message in a summary
@@ -200,7 +201,7 @@ class Solution(Owner):
 
     def save(self, path: str | Path) -> Path:
         """Write problem and solution to one .npz file (arrays and JSON, no pickle); never a partial file."""
-        return write(path, *self.pack())
+        return saved.write(path, *self.pack())
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """A JSON header and arrays from which `unpack` restores the solution."""

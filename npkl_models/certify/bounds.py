@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.congruence import positive_definite
-from npkl_models.certify.lifting import LIFTED, lifted, stretched
+from npkl_models.certify.lifting import RAISED_ON_RANGE, raise_on_range, scale_to_orthogonality
 from npkl_models.certify.repairs import NO_NEED, balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
@@ -32,7 +32,7 @@ FEASIBILITY = 1e-7  # as CSDP and SDPA stop at 1e-8 and 1e-7
 AMPLE = 0.5  # share of the tolerance: a bound this close to the objective is good enough
 SMALL = 0.01  # share of the tolerance: an inner product of factor and slack below it does no harm
 LIFTING = 0.25  # share of the tolerance that raising the slack on the range of the factor may cost
-LESS = 0.9  # share of the margin of a lifted slack that its bound may use up; the rest is for rounding
+LESS = 0.9  # share of the margin of a raised slack that its bound may use up; the rest is for rounding
 SPARE = 0.95  # share of the unused tolerance that raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: error of LAPACK's eigenvalues, relative to the norm
 
@@ -121,7 +121,7 @@ def bound_from(
         shortfall = 0.0 if _definite(problem, y, S, shortfall, demand) else shortfall
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
-    repair = LIFTED if margin > 0 and repair == NO_NEED else repair
+    repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
 
@@ -131,8 +131,8 @@ def _moved(
 ) -> tuple[Multipliers, Matrix, float, Query, float]:  # fmt: skip
     """Multipliers that are easier to prove at large orders, and their slack less a margin, with its error.
 
-    The query has the price of raising the diagonal. Without a price, the multipliers are stretched, and the
-    slack is lifted, if possible.
+    The query has the price of raising the diagonal. Without a price, the multipliers are scaled up, and
+    the slack is raised on the range of the factor, if possible.
     """
     demand, query = asked
     size, given, least = norm_bound(S), y, SMALL * demand.tol * problem.size(objective)
@@ -142,10 +142,10 @@ def _moved(
     query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
     if query.price is not None:
         return y, S, error, query, 0.0
-    larger = stretched(problem, y, V, S, least)
+    larger = scale_to_orthogonality(problem, y, V, S, least)
     if larger is not None:
         y, (S, error) = larger, rounding.slack(problem, larger)
-    higher = lifted(problem, y, V, LIFTING * demand.tol * problem.size(objective))
+    higher = raise_on_range(problem, y, V, LIFTING * demand.tol * problem.size(objective))
     if higher is None:
         return y, S, error, query, 0.0
     margin = 0.5 * higher.level

@@ -13,6 +13,7 @@ it meets exactly. All three are theorems, and none needs a feasible point near t
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -56,14 +57,10 @@ class Certificate(Owner):
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only "proved" and "probable" count as certified.
     repair : str
-        How y was made feasible: "none needed", "shift", "scale", "stretch", "rows", "equality shift",
-        "distances", "trace bound", "Slater point", "anchored points (...)", "centred kernels (...)",
-        "lifted on the factor's range", "no multipliers", "positive multipliers", "regulariser" (the support
-        function absorbs the negative part), "numbers out of range", "no repair applies" or "the slack's
-        spectrum has no bound". "local shift" and the like mean that the diagonal was raised more on a few
-        points than on others. "local scale" means that multipliers around a few points were scaled, alone or
-        before another repair. "bound above objective" is an alarm: the two contradict each other, so that a
-        loss and its conjugate do not belong together, and nothing is proved.
+        How y was made feasible: "none needed", or names from `MEANING`, such as "scale" or "anchored points
+        (shift)"; "numbers out of range", "no repair applies" or "the slack's spectrum has no bound" if there
+        is no bound. "local shift" and the like raise the diagonal more on a few points than on others. "bound
+        above objective" is an alarm: a loss and its conjugate contradict each other; nothing is proved.
     failure_probability : float
         Probability that a "probable" bound fails.
     violation : float
@@ -186,7 +183,7 @@ class Certificate(Owner):
         else:
             head = f"{self.bound:.8g} <= optimum, objective {self.objective:.8g}"
             gap = f"{gap} for the targets that the point meets exactly" if self.feasible else "no gap"
-        how = "" if self.repair == "none needed" else f" (multipliers repaired by {self.repair!r})"
+        how = "" if self.repair == "none needed" else f" ({in_words(self.repair)})"
         lines = [f"certificate: {head}", f"{gap}, {label}{how}"]
         if not np.isfinite(self.upper):
             small = "" if self.feasible else f", more than the {self.feasibility:.0e} that is feasible"
@@ -196,6 +193,32 @@ class Certificate(Owner):
                 what += f" ({self.indefinite:.1e} of the largest)"
             lines.append(what + small)
         return lines
+
+
+MEANING = {
+    "shift": "the multipliers of the diagonal were raised",
+    "constraint shift": "the multipliers of constraints on the diagonal were raised",
+    "distances": "the multipliers of distances were raised",
+    "scale": "all multipliers were scaled down",
+    "scale up": "all multipliers were scaled up",
+    "local scale": "multipliers around a few points were scaled down",
+    "trace bound": "the bound was lowered by the negative part of the slack times a bound on the trace",
+    "Slater point": "the multipliers were mixed with a strictly feasible dual point",
+    "raised on the factor's range": "the slack was raised on the range of the factor",
+    "no multipliers": "the bound is that of zero multipliers",
+    "positive multipliers": "only positive multipliers of squares were used",
+    "anchored points": "only multipliers of the anchored points were used",
+    "centred kernels": "the bound was proved over centred kernels",
+    "regulariser": "the regulariser absorbs the negative part of the slack",
+}
+"""What each repair did."""
+
+
+def in_words(repair: str) -> str:
+    """The name of a repair as a sentence."""
+    parts = [part for part in re.split(r" \(|\)|, ", repair) if part and part != "none needed"]
+    known = [MEANING.get(part) or MEANING.get(part.removeprefix("local "), part) for part in parts]
+    return " and ".join(known)
 
 
 def outward(found: Certificate, units: Units) -> Certificate:

@@ -29,13 +29,13 @@ from npkl_models.model.facts import cost_floor
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-SLIGHT = 0.1  # multipliers are stretched only if <S, VV'> is below this share of <C, VV'>
-LIFTED = "lifted on the factor's range"  # name of the repair
+SLIGHT = 0.1  # multipliers are scaled up only if <S, VV'> is below this share of <C, VV'>
+RAISED_ON_RANGE = "raised on the factor's range"  # name of the repair
 ROUNDS, EVEN = 16, 0.1  # rounds of the game; it ends early once the least eigenvalue is so much of the mean
 LEARNED = 2.0  # step of the weights, for changes of norm one
 
 
-class Lifted(NamedTuple):
+class RaisedSlack(NamedTuple):
     """Multipliers, their slack with a bound on its error, and its least eigenvalue on the range."""
 
     y: Multipliers
@@ -44,7 +44,7 @@ class Lifted(NamedTuple):
     level: float
 
 
-def lifted(problem: Statement, y: Multipliers, V: Array, budget: float) -> Lifted | None:
+def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) -> RaisedSlack | None:
     """Move the multipliers such that the slack rises on the range of V (n x r).
 
     The bound falls by about the budget. None if the cost is definite, or if no change was found.
@@ -63,10 +63,12 @@ def lifted(problem: Statement, y: Multipliers, V: Array, budget: float) -> Lifte
     moved = projected(problem, _towards(problem, y, top, share))
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])
-    return Lifted(moved, S, error, level) if level > 0 else None
+    return RaisedSlack(moved, S, error, level) if level > 0 else None
 
 
-def stretched(problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float) -> Multipliers | None:
+def scale_to_orthogonality(
+    problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float
+) -> Multipliers | None:
     """The multipliers times a number slightly above one such that <S, VV'> = 0.
 
     A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed. None if the larger

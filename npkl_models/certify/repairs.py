@@ -103,8 +103,8 @@ def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
         found = repair(problem, y, one, float("inf"))
         if found is None:
             continue
-        lifted, price = found[1], np.zeros(problem.n)
-        for part, old, new in zip(problem.terms, y.terms, lifted.terms, strict=True):
+        higher, price = found[1], np.zeros(problem.n)
+        for part, old, new in zip(problem.terms, y.terms, higher.terms, strict=True):
             where = np.flatnonzero(new != old)
             if where.size:
                 np.add.at(price, part.functional.indices[0][where], part.slope_of_conjugate(old)[where])
@@ -186,17 +186,17 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
     beside lower bounds, `slater` mixes with multipliers that are raised within their domains.
     """
     every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
-    found = _lifted(problem, y, every, eps, distance_floor(problem))
-    return found or _lifted(problem, y, growing_distances(problem), eps, growing_floor(problem))
+    found = _raise_each(problem, y, every, eps, distance_floor(problem))
+    return found or _raise_each(problem, y, growing_distances(problem), eps, growing_floor(problem))
 
 
-def _lifted(problem: Statement, y: Multipliers, which: list[Mask], eps: float, floor: float) -> Repaired:
+def _raise_each(problem: Statement, y: Multipliers, which: list[Mask], eps: float, floor: float) -> Repaired:
     """Raise the selected multipliers by eps over a floor of the sum of their M_e, if that is allowed."""
     if floor <= 0:
         return None
     t = eps / floor * (1 + 4 * UNIT)
-    lifted = [np.where(own, raised(old, t), old) for own, old in zip(which, y.terms, strict=True)]
-    return _allowed(problem, problem.split_multipliers(lifted))
+    new = [np.where(own, raised(old, t), old) for own, old in zip(which, y.terms, strict=True)]
+    return _allowed(problem, problem.split_multipliers(new))
 
 
 def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -213,7 +213,7 @@ def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repai
     return _allowed(problem, scaled)
 
 
-def stretch(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
+def scale_up(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
     """Scale all multipliers up: s = delta / (delta - eps) makes S(s y) PSD, if -C (less shift) >= delta I.
 
     The number delta must exceed eps. This repair is the counterpart of `scale` for costs that reward a large
@@ -224,8 +224,8 @@ def stretch(problem: Statement, y: Multipliers, eps: float, upper: float) -> Rep
     eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
     if not 0 < eps < delta < np.inf:
         return None
-    stretched = y.scaled(delta / (delta - eps) * (1 + 8 * UNIT))
-    return _allowed(problem, stretched)
+    larger = y.scaled(delta / (delta - eps) * (1 + 8 * UNIT))
+    return _allowed(problem, larger)
 
 
 def _bound(problem: Statement, y: Multipliers) -> Repaired:
@@ -258,7 +258,7 @@ def trace(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repai
 REPAIRS: dict[str, Callable[[Statement, Multipliers, float, float], Repaired]] = {
     "shift": shift,
     "scale": scale,
-    "stretch": stretch,
+    "scale up": scale_up,
     "constraint shift": constraint_shift,
     "distances": distances,
     "identity": identity,

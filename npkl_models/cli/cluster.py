@@ -110,7 +110,7 @@ def _suspects(audit: Audit, estimated: bool, conflicts: bool) -> str:
     if estimated and not found.accuses:
         return (
             "no pair looks more likely wrong than right" if conflicts else
-            f"no contradiction was found among the {len(audit)} pairs, or of these with the graph"
+            f"none of the {len(audit)} pairs contradicts the others or the graph"
         )  # fmt: skip
     one, two = found.rates
     rates = f"{one:.2g}" if one == two else f"{one:.2g} within clusters, {two:.2g} between clusters"
@@ -132,8 +132,8 @@ def _crowd(names: Array, rates: Array) -> str:
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:
     count = f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
     if not options.links:
-        return f"no pairs given: {len(pairs)} cannot-links between landmarks"
-    return count if len(pairs.cannot_link) else f"{count}: landmarks are kept apart, too"
+        return f"no pairs are given; the model uses {len(pairs)} cannot-links between landmarks"
+    return count if len(pairs.cannot_link) else f"{count}; cannot-links between landmarks are added"
 
 
 def _found(labels: Index, data: Dataset, k: int) -> str:

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     say(f"{options.triplets}: {what}; {given.header}")
     say(model.solution_.summary())
     refined = "the certified kernel" if model.refined_ is None else f"refined by {model.refined_}, locally"
-    answered = f"{model.score(given.rows):.1%} of the comparisons are answered as given"
+    answered = f"{model.score(given.rows):.1%} of the comparisons hold in the embedding"
     say(f"{refined}; penalty {model.penalty_:.3g}; {answered}")
     points = model.embedding_[: len(given.names)]
     if options.out is not None:

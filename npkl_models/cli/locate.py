@@ -120,8 +120,8 @@ def _found(model: Localisation, given: Network) -> list[str]:
         loose = own[~model.unique_[own]]
         rest = f"; not: {_some(names, loose)}" if loose.size else ""
         out.append(
-            f"{own.size - loose.size} of {own.size} sensors are uniquely localisable, as far as two further "
-            f"relaxations tell (an assessment, no proof){rest}"
+            f"{own.size - loose.size} of {own.size} sensors are uniquely localisable, according to two "
+            f"further relaxations (no proof){rest}"
         )
     deviation = model.uncertainty_[own]
     known = np.isfinite(deviation)
@@ -132,7 +132,7 @@ def _found(model: Localisation, given: Network) -> list[str]:
             f"{model.uncertainty_[worst]:.3g} ({names[worst]})"
         )
     if not known.all():
-        out.append(f"no standard deviation, since the distances do not say it: {_some(names, own[~known])}")
+        out.append(f"the distances do not determine the standard deviation of {_some(names, own[~known])}")
     return out
 
 

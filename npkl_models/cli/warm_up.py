@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     for loop in Loop.every:
         before = seconds_compiling()
         loop.prepare()
-        say(f"{loop.name}: {seconds_compiling() - before:.1f} s, {loop.folder() or 'kept nowhere'}")
+        say(f"{loop.name}: {seconds_compiling() - before:.1f} s, {loop.folder() or 'not stored'}")
     if not all(loop.folder() for loop in Loop.every):
         say(NOWHERE)
     return 0

@@ -1,7 +1,7 @@
-"""Run SCS in stretches; each stretch begins where the last one ended.
+"""Run SCS in chunks; each chunk begins where the last one ended.
 
 CVXPY compiles the program to SCS's data once, and reads SCS's answers back. In between, SCS is called
-directly. Each stretch begins with the point and the scale of the last stretch, and factorises anew.
+directly. Each chunk begins with the point and the scale of the last chunk, and factorises anew.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from npkl_models.answer.solution import Status
 if TYPE_CHECKING:
     import cvxpy as cp
 
-FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of the first stretch, their growth, and their limit
+FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of the first chunk, their growth, and their limit
 ALWAYS = 0.1  # seconds within which a first point is still certified, whatever the time limit
-SHORTEST = 1e-3  # least seconds of a stretch
-CALIBRATION = 5  # iterations of the first stretch if there is a time limit
-SHARE = 0.5  # share of the remaining time that a stretch may take
+SHORTEST = 1e-3  # least seconds of a chunk
+CALIBRATION = 5  # iterations of the first chunk if there is a time limit
+SHARE = 0.5  # share of the remaining time that a chunk may take
 LET_GO = 600  # iterations without a halved gap after which SCS may adapt its scale
 SOLVED, INACCURATE, INTERRUPTED = 1, 2, -5
 UNFINISHED = (INACCURATE, -6, -7)
@@ -65,7 +65,7 @@ def in_chunks(
     while True:
         before = time.perf_counter()
         held = rest | _carried(point) | _clock(time_limit, before - started)
-        found = _stretch(data, cone, length, held, point)
+        found = _run_chunk(data, cone, length, held, point)
         done += int(found["info"]["iter"])
         point = found
         took = time.perf_counter() - before
@@ -74,7 +74,7 @@ def in_chunks(
             program.unpack_results(_as_solved(found), chain, inverse)
         elapsed = time.perf_counter() - started
         if not done and time_limit is not None and elapsed > max(time_limit, ALWAYS):
-            return Status.TIME_LIMIT, 0, f"no iteration was done in {elapsed:.2g} s"
+            return Status.TIME_LIMIT, 0, f"SCS did no iteration in {elapsed:.2g} s; raise time_limit"
         stop = look(done)
         if stop is not None:
             return stop, done, f"stopped after {done} iterations, SCS says {found['info']['status']}"
@@ -82,7 +82,7 @@ def in_chunks(
             rest["adaptive_scale"] = True
         if status not in UNFINISHED or done >= limit:
             return STATUSES.get(status, Status.FAILED), done, str(found["info"]["status"])
-        if status != INACCURATE:  # SCS suspects infeasibility after a stretch that is too short to tell
+        if status != INACCURATE:  # SCS suspects infeasibility after a chunk that is too short to tell
             point, length = {}, int(GROWTH * length)
         length = min(int(GROWTH * max(length, FIRST)), LONGEST, limit - done)
         if time_limit is not None and np.isfinite(time_limit):
@@ -90,7 +90,7 @@ def in_chunks(
             length = int(np.clip(left / max(took, 1e-9) * found["info"]["iter"], 1, length))
 
 
-def _stretch(
+def _run_chunk(
     data: dict[str, Any], cone: dict[str, Any], length: int, held: dict[str, Any], point: dict[str, Any]
 ) -> dict[str, Any]:
     """Run SCS for at most ``length`` further iterations, and return its result."""

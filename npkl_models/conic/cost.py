@@ -76,7 +76,7 @@ def schur_cost(problem: Statement) -> Cost:
 def _within_reach(problem: Statement, cost: Cost) -> Cost:
     if problem.order <= LARGEST_ORDER:
         return cost
-    return Cost(cost.seconds, cost.bytes, f"is hopeless at order {problem.order}, predicted {cost}")
+    return Cost(cost.seconds, cost.bytes, f"would take too long at order {problem.order}: about {cost}")
 
 
 DENSE = 0.2  # share of all entries above which a pattern counts as one clique

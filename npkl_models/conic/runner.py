@@ -66,7 +66,7 @@ class Reader:
 
 
 class ConicRun:
-    """One solve: the stretches of the solver, the best certificate so far, and the rules that end the run."""
+    """One solve: the chunks of the solver, the best certificate so far, and the rules that end the run."""
 
     def __init__(
         self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader,
@@ -133,7 +133,7 @@ class ConicRun:
         return self._outcome(solver, Status.STOPPED if stopped else status, iterations, said)
 
     def _limited(self, took: float, iterations: int) -> Status:
-        """The status of a solver that runs in one stretch, or the limit of the library that ended the run."""
+        """The status of a solver that runs in one chunk, or the limit of the library that ended the run."""
         status, options = _status_of(self.program), self.options
         late = options.time_limit is not None and took >= 0.9 * options.time_limit
         if late and status in (Status.INACCURATE, Status.ITERATION_LIMIT, Status.FAILED):

@@ -46,7 +46,7 @@ class ConicOptions(Options):
 
     Notes
     -----
-    SCS is run in stretches. After each stretch its point is certified and the callback is called. The run
+    SCS is run in chunks. After each chunk its point is certified and the callback is called. The run
     ends as soon as the gap is proved, whatever the residuals of SCS are. The run ends as INACCURATE if the
     certified gap has not been halved for as many iterations as it took to reach this gap, and for at least
     5,000 iterations. The points of other solvers are certified only once, at the end.

@@ -260,15 +260,15 @@ class _Scale:
         """Whether the point agrees with the best one; never if a number is missing."""
         certificate = found.certificate
         if not certificate.indefinite <= certificate.feasibility:
-            return f"not PSD by {certificate.indefinite:.1e}"
+            return f"not PSD: the smallest eigenvalue is -{certificate.indefinite:.1e} of the largest"
         if not certificate.violation <= certificate.feasibility:
-            return f"misses constraint {certificate.missed} by {certificate.violation:.1e}"
+            return f"violates the constraint {certificate.missed} by {certificate.violation:.1e}"
         if found.status is Status.FAILED:
             return f"failed: {found.message}"
         if not all(map(math.isfinite, (value, difference, self.bound))):
-            return "nothing is proved that it could agree with"
+            return "no backend proved a bound to compare it with"
         if value < self.bound - self.agreement * found.problem.size(self.bound):
-            return "below the proved bound: another problem"
+            return "the objective is below the proved bound, so it solves another problem"
         return "agrees" if difference <= self.agreement else f"worse by {difference:.1e}"
 
 

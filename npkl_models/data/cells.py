@@ -155,7 +155,7 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
         beside = _beside_counted(first[1]) if numbered else []
         named = bool(beside) or not any(BEGUN.match(cell) or cell in data for cell in first[1])
         names, start = (first[1], first[2]) if named else ([], 0)
-        width, lines = _shape(path, rows if named else chain([first], rows))
+        width, lines = _shape(path, chain([first][named:], rows))
         found = Cells(path, raw, mark, names, width, lines, start)
         if named and len(names) != width:
             return _with_names(found)

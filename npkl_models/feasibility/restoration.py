@@ -14,7 +14,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.facts import row_bound
 from npkl_models.model.functionals import diagonal_of
 from npkl_models.model.misses import excess
-from npkl_models.model.regularizer import inside
+from npkl_models.model.regularizer import rounding_factor
 from npkl_models.model.rounding import grown, off_basis
 from npkl_models.model.statement import Statement
 
@@ -35,7 +35,7 @@ def rescaled(problem: Statement, V: Array) -> Array:
     bound = row_bound(problem)
     if bound is not None:
         norms = np.sqrt(np.einsum("ir,ir->i", V, V))
-        most = inside(V) * float(np.sqrt(bound))
+        most = rounding_factor(V) * float(np.sqrt(bound))
         return V * (most / np.maximum(norms, most))[:, None] if (norms > most).any() else V
     return problem.regularizer.rescale(V)
 

@@ -219,7 +219,8 @@ class _Run:
         words = f"mu {now.mu:.1e}"
         if not self.watch.rows:
             words = (
-                f"no iteration was begun: the first one and its certificate take about {self.one:.2g} s each"
+                "the time limit allows no iteration: the first one and its certificate take about "
+                f"{self.one:.2g} s each; raise time_limit"
             )
         return Claim(V, y, status, now.objective(), count, words, certificate=found)
 

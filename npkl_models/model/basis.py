@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -126,26 +127,24 @@ class Basis(Owner):
         An entry of Q'(SQ) errs by the rounding of two sums, relative to the entry of ``|Q|'|S||Q|``. One sum
         is over a row of S and has a relative error of at most ``within``. The other is over a column of Q.
         """
-        A, own = self._sizes, self._rounding
-
-        def product(d: Array) -> Array:
-            one, other = (A.T @ (sizes @ (A @ x)) for x in (d, own * d))
-            return np.asarray((0.5 * own + within + 4 * UNIT) * one + 0.5 * other)
-
-        return nonnegative_norm(product, self.size) * (1 + 1e-3)
+        return self._errors(lambda x: sizes @ x, within + 4 * UNIT)
 
     @cached_property
     def defect(self) -> float:
         """An upper bound on the norm of Q'Q - I, including the rounding of its evaluation."""
         gap = _gap(self.Q)
         gap = float(np.linalg.norm(gap.data if sp.issparse(gap) else gap))
+        return gap * (1 + gamma(self.size**2)) + self._errors(lambda x: x, 2 * UNIT)
+
+    def _errors(self, inner: Callable[[Array], Array], within: float) -> float:
+        """An upper bound on the norm of the errors of a product with Q' and Q around ``inner``."""
         A, own = self._sizes, self._rounding
 
         def product(d: Array) -> Array:
-            one, other = (A.T @ (A @ x) for x in (d, own * d))
-            return np.asarray((0.5 * own + 2 * UNIT) * one + 0.5 * other)
+            one, other = (A.T @ inner(A @ x) for x in (d, own * d))
+            return np.asarray((0.5 * own + within) * one + 0.5 * other)
 
-        return gap * (1 + gamma(self.size**2)) + nonnegative_norm(product, self.size) * (1 + 1e-3)
+        return nonnegative_norm(product, self.size) * (1 + 1e-3)
 
 
 shelled(Basis, "Q")

@@ -92,7 +92,7 @@ class Box:
 
     def kept(self, mask: Mask) -> Box:
         """The intervals of the mask alone."""
-        return Box(*(part[mask] for part in (self.b, self.q, self.lower, self.upper, self.entropy)))
+        return Box(*(part[mask] for part in self._columns()))
 
     @classmethod
     def half_line(cls, bound: Array) -> Box:
@@ -103,6 +103,7 @@ class Box:
     @classmethod
     def join(cls, parts: list[Box]) -> Box:
         """The boxes of all parts, one after the other."""
-        each = ((part.b, part.q, part.lower, part.upper, part.entropy) for part in parts)
-        columns = zip(*each, strict=True)
-        return cls(*(np.concatenate(column) for column in columns))
+        return cls(*map(np.concatenate, zip(*(part._columns() for part in parts), strict=True)))
+
+    def _columns(self) -> tuple[Array, ...]:
+        return self.b, self.q, self.lower, self.upper, self.entropy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -16,27 +16,31 @@ from npkl_models.model.terms import LossTerm
 
 def quadratic_conjugates(terms: Iterable[LossTerm]) -> str | None:
     """The reason why the conjugate of a loss is not quadratic on its domain; None if all are."""
-    terms = tuple(terms)
-    for term in terms:
-        if term.loss.entropy:
-            return f"needs losses whose conjugate is quadratic on its domain, got {term.loss.name}"
-    return boxed_conjugates(terms)
+    return _refusal(term for term in terms if term.loss.entropy or not _is_boxed(term))
 
 
 def boxed_conjugates(terms: Iterable[LossTerm]) -> str | None:
     """The reason why the conjugate of a loss is not that of a `Box`; None if all are."""
-    for term in terms:
-        if isinstance(term.loss, BoxLoss):
-            continue
-        t, w, box = term.target, term.weight, term.box
+    return _refusal(term for term in terms if not _is_boxed(term))
+
+
+def _refusal(others: Iterator[LossTerm]) -> str | None:
+    first = next(others, None)
+    words = "needs losses whose conjugate is quadratic on its domain, got"
+    return None if first is None else f"{words} {first.loss.name}"
+
+
+def _is_boxed(term: LossTerm) -> bool:
+    if isinstance(term.loss, BoxLoss):
+        return True
+    t, w, box = term.target, term.weight, term.box
+    with np.errstate(over="ignore", invalid="ignore"):
         for share in (-0.9, -0.3, 0.2, 0.7):
             y = term.project(share * w)
-            with np.errstate(over="ignore", invalid="ignore"):
-                value = term.loss.conjugate(y, t, w)
-                model = box.each(y)
-            if not np.allclose(value, model, rtol=1e-9, atol=1e-9 * float(np.max(w))):
-                return f"needs losses whose conjugate is quadratic on its domain, got {term.loss.name}"
-    return None
+            value = term.loss.conjugate(y, t, w)
+            if not np.allclose(value, box.each(y), rtol=1e-9, atol=1e-9 * float(np.max(w))):
+                return False
+    return True
 
 
 def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:

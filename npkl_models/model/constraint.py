@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Mask
 from npkl_models.linalg.owned import set_fields
 from npkl_models.model.box import Box
 from npkl_models.model.functional import Functional
-from npkl_models.model.terms import Term, functional_of, name_of, vector_of
+from npkl_models.model.terms import Term, name_of, vector_of
+
+SIDES = {"equal": "equal", "at most": "upper", "at least": "lower"}  # the argument of each kind
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -59,7 +61,8 @@ class Constraint(Term):
         self, functional: Functional, *, lower: ArrayLike | None = None, upper: ArrayLike | None = None,
         equal: ArrayLike | None = None, name: str = "constraint",
     ) -> None:  # fmt: skip
-        functional, name = functional_of(functional), name_of(name)
+        instance(functional, Functional, "functional", "Entries(n, (i, j))")
+        name = name_of(name)
         if (equal is None) == (lower is None and upper is None):
             got = "none" if equal is None else "equal= and a bound"
             raise ProblemError(f"constraint {name!r} must have equal=, or lower= or upper=, got {got}")
@@ -102,9 +105,8 @@ class Constraint(Term):
         for kind, mask in self._masks().items():
             if mask.any():
                 f = self.functional if mask.all() else self.functional.kept(mask)
-                ends = {"equal": ("equal",), "at most": ("upper",), "at least": ("lower",)}[kind]
-                numbers = self.upper if kind != "at least" else self.lower
-                out.append(Constraint(f, **dict.fromkeys(ends, numbers[mask]), name=self.name))
+                numbers = self.lower if kind == "at least" else self.upper
+                out.append(Constraint(f, **{SIDES[kind]: numbers[mask]}, name=self.name))
         return (self,) if len(out) == 1 and out[0].functional is self.functional else tuple(out)
 
     def _masks(self) -> dict[str, Mask]:
@@ -118,7 +120,8 @@ class Constraint(Term):
         return Constraint(self.functional, **{side: value}, name=self.name)
 
     def kept(self, mask: Mask) -> Constraint:
-        return _constraint(self.functional.kept(mask), self.lower[mask], self.upper[mask], self.name)
+        f, ends = self.functional.kept(mask), {"lower": self.lower[mask], "upper": self.upper[mask]}
+        return Constraint(f, **({"equal": self.lower[mask]} if self.equal else ends), name=self.name)
 
     def excess(self, z: Array) -> Array:
         """The numbers by which values are above their upper bounds, or (negative) below their lower ones."""
@@ -146,9 +149,3 @@ class Constraint(Term):
 
     def slope_of_conjugate(self, y: Array) -> Array:
         return self.value
-
-
-def _constraint(functional: Functional, lower: Array, upper: Array, name: str) -> Constraint:
-    out = object.__new__(Constraint)
-    set_fields(out, functional, lower, lower if np.array_equal(lower, upper) else upper, name)
-    return out

@@ -58,11 +58,6 @@ def diagonal_weight(problem: Statement) -> Array:
     return total
 
 
-def square_losses(problem: Statement) -> bool:
-    """Whether losses of measured distances grow like squares, faster than a penalty of the trace falls."""
-    return all(term.loss.quadratic for term in problem.losses if term.name == "distances")
-
-
 def _contradictions(problem: Statement) -> Iterator[Finding]:
     for term in problem.losses:
         if not isinstance(term.functional, Entries):
@@ -136,8 +131,9 @@ def _unboundedness(problem: Statement) -> Iterator[Finding]:
         return
     if bool(np.all(diagonal_weight(problem) > 0)):
         return
-    if problem.name == "distances" and (square_losses(problem) or not problem.cost.nnz):
-        return  # the builder joins all points, so the distances bound the kernel
+    grows = all(term.loss.quadratic for term in problem.losses if term.name == "distances")
+    if problem.name == "distances" and (grows or not problem.cost.nnz):
+        return  # the builder joins all points, so the distances bound the kernel: squares outgrow a penalty
     S, open_below = problem.cost, [term for term in problem.losses if not term.loss.nonnegative]
     for term in open_below:
         S = S + term.functional.adjoint(term.derivative(np.zeros(term.functional.size)))

@@ -69,11 +69,11 @@ class DistanceDifferences(Functional):
     )
 
     def value_of_factor(self, V: Array) -> Array:
-        near, far = self._both(V)
+        near, far = (side.value_of_factor(V) for side in self._sides)
         return near - far
 
     def size_of_factor(self, V: Array) -> Array:
-        near, far = self._both(V)
+        near, far = (side.value_of_factor(V) for side in self._sides)
         return near + far
 
     def scale_of_factor(self, V: Array) -> Array:
@@ -88,10 +88,6 @@ class DistanceDifferences(Functional):
     def _sides(self) -> tuple[SquaredDistances, SquaredDistances]:
         i, j, k = self.indices
         return SquaredDistances(self.n, (i, j)), SquaredDistances(self.n, (i, k))
-
-    def _both(self, V: Array) -> tuple[Array, Array]:
-        near, far = (side.value_of_factor(V) for side in self._sides)
-        return near, far
 
     def triplets(self) -> Triplets:
         i, j, k = self.indices  # K_ii is in both distances

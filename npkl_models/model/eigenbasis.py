@@ -64,7 +64,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     if L.ndim != 2 or L.shape[0] != L.shape[1]:
         raise ProblemError(f"Laplacian must be square, got shape {L.shape}")
     n = L.shape[0]
-    if size < 1 or skip < 0 or size + skip > n:
+    if size + skip > n:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
     _check_connected(L, skip)
     scale, spare = max(float(abs(L).max()), 1e-300), SPARE

@@ -24,15 +24,10 @@ ROUNDED = 2  # a degree is raised by this multiple of the rounding error of its 
 
 
 def knn_affinity(
-    X: Any,
-    n_neighbors: int = 5,
-    sigma: float | str = "auto",
-    metric: str = "euclidean",
-    search: str = "auto",
-    progress: bool | None = None,
-    mutual: bool = False,
+    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
+    search: str = "auto", progress: bool | None = None, mutual: bool = False,
     cache_dir: str | Path | None = None,
-) -> Matrix:
+) -> Matrix:  # fmt: skip
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
     S_ij = exp(-d(x_i, x_j)^2 / (2 sigma^2)) if j is among the neighbours of i, or i among the neighbours of
@@ -128,15 +123,10 @@ def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
 
 
 def laplacian(
-    X_or_affinity: Any,
-    n_neighbors: int = 5,
-    normalized: bool = True,
-    shift: float = 0.0,
-    sigma: float | str = "auto",
-    metric: str = "euclidean",
-    search: str = "auto",
+    X_or_affinity: Any, n_neighbors: int = 5, normalized: bool = True, shift: float = 0.0,
+    sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto",
     progress: bool | None = None,
-) -> Matrix:
+) -> Matrix:  # fmt: skip
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
     The normalised Laplacian is (1 + shift) I - D^(-1/2) S D^(-1/2) (Hu & Kwok 2015, eq. (1), whose delta is

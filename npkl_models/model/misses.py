@@ -16,7 +16,7 @@ from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Functional, squares
-from npkl_models.model.regularizer import Regularizer, inside
+from npkl_models.model.regularizer import Regularizer, rounding_factor
 
 EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
 SMALLEST = 1e-3  # relative to the largest value of its kind: the smallest divisor of what is missed
@@ -86,7 +86,7 @@ def excess(problem: Constrained, V: Array, K: Array | None = None, more: float =
     if R.vacuous or not R.constrains:
         return 0.0
     if K is None:
-        V = V / np.sqrt(inside(V))
+        V = V / np.sqrt(rounding_factor(V))
         return R.violation(gram_eigenvalues(V), more)
     return R.violation(np.linalg.eigvalsh(dense(problem.restrict(K))), more)
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg import Array, Index
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, SquaredDistances
 from npkl_models.model.functional import Functional
 from npkl_models.model.pairs import components
@@ -32,18 +32,18 @@ def of_comparisons(problem: Statement) -> Iterator[Said]:
     if lonely.size:
         yield (
             "isolation",
-            f"no comparison names {lonely.size} of {problem.n} points: {_some(lonely)}; the penalty puts "
-            "them at the centre, and this says nothing about them",
+            f"no comparison names {lonely.size} of {problem.n} points: {_some(lonely)}; the penalty "
+            "alone places them, at the centre",
         )
     _, label = components(problem.n, joined)
-    sizes = np.sort(np.bincount(label[touched]))[::-1]
-    sizes = sizes[sizes > 0]
+    groups, sizes = np.unique(label[touched], return_counts=True)
     if sizes.size > 1:
-        smallest = np.flatnonzero(touched & (label == _rarest(label, touched)))
+        smallest = np.flatnonzero(touched & (label == groups[np.argmin(sizes)]))
         yield (
             "disconnection",
             f"the comparisons fall into {sizes.size} groups of points, of {_counts(sizes)}, that no "
-            f"comparison joins, for example {_some(smallest)}; nothing says how the groups lie to each other",
+            f"comparison joins, for example {_some(smallest)}; the data do not determine how the "
+            "groups lie to each other",
         )
     yield from _contradictions(problem)
 
@@ -64,7 +64,7 @@ def of_distances(problem: Statement) -> Iterator[Said]:
         yield (
             "disconnection",
             f"no path of distances or upper bounds joins {lost.size} of {problem.n} points to {whom}: "
-            f"{_some(lost)}; only the penalty holds them",
+            f"{_some(lost)}; the data do not determine where they are",
         )
     measured = next((term for term in problem.losses if term.name == "distances"), None)
     if measured is None or not isinstance(measured.functional, SquaredDistances):
@@ -78,10 +78,10 @@ def of_distances(problem: Statement) -> Iterator[Said]:
         yield (
             "isolation",
             f"fewer than {d + 1} distances at {few.size} of {sensors} sensors: {named}; distances alone do "
-            f"not say where they are in {d} dimensions"
+            f"not determine where they are in {d} dimensions"
             if anchors.size
-            else f"fewer than two distances at {few.size} of {sensors} points: {named}; a point with one may "
-            "turn around its neighbour",
+            else f"fewer than two distances at {few.size} of {sensors} points: {named}; a point with one "
+            "can rotate around its neighbour",
         )
     yield from of_triangles(i, j, np.sqrt(np.maximum(measured.target, 0.0)), range(problem.n))
 
@@ -155,41 +155,33 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
     n = len(names)
     D = sp.csr_array((np.tile(np.maximum(d, 1e-300), 2), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
     degree = np.diff(D.indptr)
-    row = np.repeat(np.arange(n), degree)
-    paths = np.cumsum(degree[D.indices])
-    many, worst, example, start = 0, 0.0, "", 0
+    row, paths = np.repeat(np.arange(n), degree), np.cumsum(degree[D.indices])
     seen = int(np.searchsorted(paths, PATHS, side="right"))
-    while start < seen:
-        stop = max(
-            int(np.searchsorted(paths, (paths[start - 1] if start else 0) + CHUNK, side="right")), start + 1
-        )
-        own = np.arange(start, min(stop, seen))
+    cuts = np.searchsorted(
+        paths[:seen], np.arange(CHUNK, paths[-1] if paths.size else 0, CHUNK), side="right"
+    )
+    many, worst, example = 0, 0.0, ""
+    for own in np.split(np.arange(seen), np.unique(cuts)):
         middle, length = D.indices[own], degree[D.indices[own]]
         rank = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
         second = np.repeat(D.indptr[middle], length) + rank
         a, b, by = np.repeat(row[own], length), D.indices[second], np.repeat(middle, length)
-        way = np.repeat(D.data[own], length) + D.data[second]
-        once = a < b
+        way, once = np.repeat(D.data[own], length) + D.data[second], a < b
         a, b, by, way = a[once], b[once], by[once], way[once]
         direct = np.asarray(D[a, b]).ravel()
         excess = direct - way
-        over = excess > ROUNDED * direct
-        many += int(np.sum(over))
-        if over.any() and float((excess / np.maximum(way, 1e-300)).max()) > worst:
-            k = int(np.argmax(excess / np.maximum(way, 1e-300)))
-            worst = float(excess[k] / way[k])
+        many += int(np.sum(excess > ROUNDED * direct))
+        share = excess / np.maximum(way, 1e-300)
+        k = int(np.argmax(share)) if share.size else -1
+        if k >= 0 and excess[k] > ROUNDED * direct[k] and share[k] > worst:
+            worst = float(share[k])
             example = (
-                f"{names[a[k]]} and {names[b[k]]} are {direct[k]:.4g} apart, and by {names[by[k]]} the way "
-                f"is {way[k]:.4g}, "
-                f"shorter by {excess[k]:.2g} ({excess[k] / direct[k]:.1%})"
+                f"{names[a[k]]} and {names[b[k]]} are {direct[k]:.4g} apart, but the path through "
+                f"{names[by[k]]} is shorter by {excess[k]:.2g} ({excess[k] / direct[k]:.1%}): {way[k]:.4g}"
             )
-        start = int(own[-1]) + 1
     if many:
-        part = "" if seen == row.size else f" (of the first {PATHS:,} ways that were compared)"
-        yield (
-            "triangle",
-            f"{many} triangles{part} violate the triangle inequality; the worst: {example}",
-        )
+        part = "" if seen == row.size else f" (of the first {PATHS:,} paths that were compared)"
+        yield "triangle", f"{many} triangles{part} violate the triangle inequality; the worst: {example}"
 
 
 def _anchors(problem: Statement) -> tuple[Index, int]:
@@ -200,12 +192,6 @@ def _anchors(problem: Statement) -> tuple[Index, int]:
     d = int((np.sqrt(8 * held.functional.size + 1) - 1) / 2)
     Q = sp.csc_array(problem.basis.Q)[:, :d].tocoo()
     return np.unique(Q.row).astype(np.intp), d
-
-
-def _rarest(label: Index, touched: Mask) -> int:
-    sizes = np.bincount(label[touched], minlength=label.max() + 1).astype(float)
-    sizes[sizes == 0] = np.inf
-    return int(np.argmin(sizes))
 
 
 def _code(i: Index, j: Index, n: int) -> Index:
@@ -221,7 +207,7 @@ def _pair(code: int, n: int) -> str:
 
 
 def _counts(sizes: Index) -> str:
-    shown = ", ".join(str(int(size)) for size in sizes[:SHOWN])
+    shown = ", ".join(str(int(size)) for size in np.sort(sizes)[::-1][:SHOWN])
     return shown + (" and fewer points" if sizes.size > SHOWN else " points")
 
 

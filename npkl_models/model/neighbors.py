@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,14 @@ def _is_large(n: int, d: int) -> bool:
 
 
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
-    ask = _asked_of_a_tree(X, count) if _suits_a_tree(X, metric) else _asked_of_sklearn(X, count, metric)
+    dense = isinstance(X, np.ndarray) and _is_euclidean(metric)
+    by_tree = dense and X.shape[1] <= TREE_EXACT  # scikit-learn takes a second to import
+    if by_tree:
+        from scipy.spatial import cKDTree
+
+        ask: Search = partial(cKDTree(X).query, k=count + 1, workers=_threads(X))
+    else:
+        ask = _asked_of_sklearn(X, count, metric)
     starts: Any = range(0, X.shape[0], CHUNK)
     if shown:
         from rich.console import Console
@@ -112,20 +120,8 @@ def _is_euclidean(metric: Any) -> bool:
     return isinstance(metric, str) and metric == "euclidean"
 
 
-def _suits_a_tree(X: Any, metric: str) -> bool:
-    """Whether scipy's tree is used: in few dimensions, where it avoids the import of scikit-learn (1 s)."""
-    return _is_euclidean(metric) and isinstance(X, np.ndarray) and X.shape[1] <= TREE_EXACT
-
-
 def _threads(X: Any) -> int:
     return -1 if X.shape[0] >= CHUNK else 1  # for few points, threads cost more than they save
-
-
-def _asked_of_a_tree(X: Array, count: int) -> Search:
-    from scipy.spatial import cKDTree
-
-    tree, threads = cKDTree(X), _threads(X)
-    return lambda points: tree.query(points, count + 1, workers=threads)
 
 
 def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
@@ -236,20 +232,13 @@ def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Ar
     """
     from sklearn.neighbors import NearestNeighbors
 
-    order = np.argsort(label, kind="stable")
-    starts = np.searchsorted(label[order], np.arange(int(label.max()) + 1))
-    ends = np.append(starts[1:], label.size)
-    near = [
-        NearestNeighbors(n_neighbors=1, metric=metric).fit(X[order[a:b]])
-        for a, b in zip(starts, ends, strict=True)
-    ]
-    count = len(near)
-    distance = np.zeros((count, count))
-    own, other = np.zeros((count, count), dtype=np.intp), np.zeros((count, count), dtype=np.intp)
-    for k, index in enumerate(near):
-        away, found = (column.ravel() for column in index.kneighbors(X[order]))
-        for part, (a, b) in enumerate(zip(starts, ends, strict=True)):
-            best = a + int(np.argmin(away[a:b]))
-            distance[part, k], own[part, k] = away[best], order[best]
-            other[part, k] = order[starts[k] + found[best]]
+    groups = [np.flatnonzero(label == k) for k in range(int(label.max()) + 1)]
+    distance = np.zeros((len(groups), len(groups)))
+    own, other = np.zeros(distance.shape, dtype=np.intp), np.zeros(distance.shape, dtype=np.intp)
+    for k, members in enumerate(groups):
+        index = NearestNeighbors(n_neighbors=1, metric=metric).fit(X[members])
+        away, found = (column.ravel() for column in index.kneighbors(X))
+        for part, points in enumerate(groups):
+            best = points[np.argmin(away[points])]
+            distance[part, k], own[part, k], other[part, k] = away[best], best, members[found[best]]
     return np.minimum(distance, distance.T), own, other

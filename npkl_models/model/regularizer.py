@@ -22,36 +22,26 @@ SMALLEST = 1e-150  # a small number whose square does not underflow
 
 
 class TraceFace(Protocol):
-    """A regulariser as a function of tr K^p; it has either a bound or a penalty."""
+    """A regulariser as a function of tr K^p, p >= 1: tr K^p <= bound, or penalty / p tr K^p.
+
+    The other of the two numbers is None. ``conjugate_exponent`` is the power q with 1/p + 1/q = 1. The
+    ``maximiser`` gives the eigenvalues of the K that attains R*(Z), in the eigenbasis of Z. The other members
+    are those of `Regularizer`.
+    """
 
     @property
-    def p(self) -> float:
-        """The power p, at least 1."""
-
+    def p(self) -> float: ...
     @property
-    def bound(self) -> float | None:
-        """The number B of tr K^p <= B, or None."""
-
+    def bound(self) -> float | None: ...
     @property
-    def penalty(self) -> float | None:
-        """The number G of G / p tr K^p, or None."""
-
+    def penalty(self) -> float | None: ...
     @property
-    def conjugate_exponent(self) -> float:
-        """The power q with 1/p + 1/q = 1."""
-
+    def conjugate_exponent(self) -> float: ...
     @property
-    def finite_support(self) -> bool:
-        """Whether R*(Z) is finite for every Z."""
-
-    def maximiser(self, eigenvalues: Array) -> Array:
-        """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z."""
-
-    def support(self, eigenvalues: Array) -> float:
-        """The support function R*(Z)."""
-
-    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
-        """A subgradient of R at V V' as (W, mu), meaning W diag(mu) W'."""
+    def finite_support(self) -> bool: ...
+    def maximiser(self, eigenvalues: Array) -> Array: ...
+    def support(self, eigenvalues: Array) -> float: ...
+    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]: ...
 
 
 @dataclass(frozen=True)
@@ -180,7 +170,7 @@ def linear_support(eigenvalues: Array, shift: float) -> float:
     return 0.0 if np.max(eigenvalues, initial=-np.inf) <= shift else float("inf")
 
 
-def inside(V: Array) -> float:
+def rounding_factor(V: Array) -> float:
     """A factor below one that covers the rounding of norms of rows or columns of V."""
     wide = float(np.sqrt(min(V.shape))) if min(V.shape) > WIDE else 1.0  # as `gram_eigenvalues` rounds
     return 1 - (sum(V.shape) + 8) * wide * UNIT

@@ -55,8 +55,13 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     defect of Q, since K = Q U Q' refers to the exactly orthonormal basis with the same range.
     """
     S = problem.slack(y)
+<<<<<<< HEAD
     errors, count = slack_errors(problem, y)
     error = float(np.max(errors, initial=0.0))
+=======
+    size, count = _rows(problem, y.terms)
+    error = float(np.max((count + 2) * UNIT * size, initial=0.0)) * (1 + 1e-3) + TINY
+>>>>>>> rooms
     if problem.basis is None:
         return S, error
     Q, whole = problem.basis, norm_bound(S)
@@ -164,11 +169,17 @@ def slack_sizes(
 
     Rounding errors of the slack are relative to these row sums.
     """
+    size, count = _rows(problem, (*y.losses, *nu), x)
+    return size, float(np.max(count, initial=0.0))
+
+
+def _rows(problem: Statement, y: tuple[Array, ...], x: Array | None = None) -> tuple[Array, Array]:
+    """Row sums as in `slack_sizes`, and the number of summands in each row."""
     size, count = absolute_row_sums(problem.cost, x), np.diff(problem.cost.indptr).astype(float)
-    for part, own in zip(problem.terms, (*y.losses, *nu), strict=True):
+    for part, own in zip(problem.terms, y, strict=True):
         one, more = part.functional.row_sizes(own, x)
         size, count = size + one, count + more + 1
-    return size, float(np.max(count, initial=0.0))
+    return size, count
 
 
 def raised(values: Array, by: float | Array) -> Array:

@@ -72,14 +72,9 @@ def _chosen(available: int, size: int, name: str, rng: np.random.Generator) -> I
 
 
 def _distinct(
-    n: int,
-    size: int,
-    available: int,
-    name: str,
-    draw: Callable[[int], Index],
-    keep: Callable[[Index], Index],
-    rng: np.random.Generator,
-) -> Index:
+    n: int, size: int, available: int, name: str, draw: Callable[[int], Index],
+    keep: Callable[[Index], Index], rng: np.random.Generator,
+) -> Index:  # fmt: skip
     """``size`` distinct pairs that pass ``keep``, uniform, in random order."""
     size = whole_number(size, f"number of {name} pairs", 0)
     if size > available:

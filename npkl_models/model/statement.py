@@ -12,7 +12,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
+from npkl_models.files import saved
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
@@ -55,28 +56,25 @@ class Statement(Owner):
         self, cost: Matrix, terms: LossTerm | Constraint | Iterable[LossTerm | Constraint],
         regularizer: Regularizer | RowNormBound = NONE, basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
-        cost = symmetric_cost(cost)
-        terms = read_terms(terms)
+        cost, terms = symmetric_cost(cost), read_terms(terms)
+        n = cost.shape[0]
         if isinstance(regularizer, RowNormBound):
-            terms, regularizer = (*terms, regularizer.constraint(cost.shape[0])), NONE
-        if not isinstance(regularizer, Regularizer):
-            raise ProblemError(
-                f"regularizer must be a Regularizer such as TracePower(2, bound=1.0), got {regularizer!r}"
-            )
+            terms, regularizer = (*terms, regularizer.constraint(n)), NONE
+        instance(regularizer, Regularizer, "regularizer", "TracePower(2, bound=1.0)")
         if not terms:
             raise ProblemError("a problem must have at least one loss term or constraint, got none")
         for part in terms:
-            if part.functional.n != cost.shape[0]:
+            if part.functional.n != n:
                 raise ProblemError(
-                    f"{part.name} must be over the {cost.shape[0]} points of the cost matrix, "
+                    f"{part.name} must be over the {n} points of the cost matrix, "
                     f"got a functional over {part.functional.n} points"
                 )
         if not isinstance(name, str):
             raise ProblemError(f"a problem's name must be text, got {name!r}")
-        if basis is not None and not isinstance(basis, Basis):
-            raise ProblemError(f"basis must be a Basis such as Basis(Q), got {type(basis).__name__}")
-        if basis is not None and basis.n != cost.shape[0]:
-            raise ProblemError(f"basis must have {cost.shape[0]} rows like the cost matrix, got {basis.n}")
+        if basis is not None:
+            instance(basis, Basis, "basis", "Basis(Q)")
+            if basis.n != n:
+                raise ProblemError(f"basis must have {n} rows like the cost matrix, got {basis.n}")
         set_fields(self, cost, terms, regularizer, basis, name)
 
     @property
@@ -266,7 +264,7 @@ class Statement(Owner):
 
     def save(self, path: str | Path) -> Path:
         """Write the problem to one .npz file (arrays and JSON, no pickle); no partial file is ever left."""
-        return storage.write(path, *self.pack())
+        return saved.write(path, *self.pack())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

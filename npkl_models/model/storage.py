@@ -18,7 +18,7 @@ from npkl_models.files.fields import listed, mapping, number, text, whole
 from npkl_models.files.saved import Header
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
-from npkl_models.model.constraint import Constraint
+from npkl_models.model.constraint import SIDES, Constraint
 from npkl_models.model.functionals import FUNCTIONALS, Functional
 from npkl_models.model.losses import LOSSES, BoxLoss, Loss, get_loss, huber
 from npkl_models.model.regularizers import REGULARIZERS, Regularizer, RowNormBound
@@ -29,7 +29,6 @@ FEW = 2**20  # points or values that a file may declare even if it holds fewer n
 WIDEST = 4  # most columns of a factor, over the number of points
 HISTORY = "history."
 KNOWN = {**REGULARIZERS, "row_norm": RowNormBound}  # formats before 4 have bounds on rows as a regulariser
-SIDES = {"equal": "equal", "at most": "upper", "at least": "lower"}  # of the kinds of constraints
 
 
 def pack(
@@ -90,10 +89,7 @@ def unpack(header: Header, data: Arrays) -> Header:
     Q = data.get("basis")
     if "basis.data" in data:
         ends = (data["basis.row"], data["basis.col"])
-        shape = tuple(data["basis.shape"].tolist())
-        if shape[0] != n or not 1 <= shape[1] <= n:
-            raise ProblemError(f"a basis must have the shape (n, s) with 1 <= s <= n = {n}, got {shape}")
-        Q = sp.csr_array((data["basis.data"], ends), shape=shape)
+        Q = sp.csr_array((data["basis.data"], ends), shape=_basis_shape(data["basis.shape"].tolist(), n))
     basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
         "cost": cost, "terms": terms, "basis": basis, "name": text(header, "name"),
@@ -191,11 +187,15 @@ def _check_basis(shapes: dict[str, Any], n: int) -> None:
     if "basis.data" in shapes:
         _same(shapes, ["basis.row", "basis.col", "basis.data"], n**2)
         shapes["basis"] = (n, 1) if shapes.pop("basis.shape", None) == (2,) else None
-    shape = shapes.pop("basis", (n, 1))
-    if shape is None or len(shape) != 2 or shape[0] != n or not 1 <= shape[1] <= n:
-        raise ProblemError(f"a basis must have the shape (n, s) with 1 <= s <= n = {n}, got {shape}")
+    _basis_shape(shapes.pop("basis", (n, 1)), n)
     if "basis.eigenvalues" in shapes:
         _same(shapes, ["basis.eigenvalues"], n)
+
+
+def _basis_shape(shape: Sequence[int] | None, n: int) -> tuple[int, ...]:
+    if shape is None or len(shape) != 2 or shape[0] != n or not 1 <= shape[1] <= n:
+        raise ProblemError(f"a basis must have the shape (n, s) with 1 <= s <= n = {n}, got {shape}")
+    return tuple(shape)
 
 
 def _check_answer(shapes: dict[str, Any], n: int, sizes: Sequence[int]) -> None:
@@ -209,11 +209,6 @@ def _check_answer(shapes: dict[str, Any], n: int, sizes: Sequence[int]) -> None:
     columns = [name for name in shapes if name.startswith(HISTORY)]
     if columns:
         _same(shapes, columns, FEW * 16)
-
-
-def write(path: str | Path, header: Header, arrays: Arrays) -> Path:
-    """Write header and arrays to one file; returns its path with the suffix .npz."""
-    return saved.write(path, header, arrays)
 
 
 def read(path: str | Path, what: str) -> tuple[Header, Arrays]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Mask
 from npkl_models.linalg.owned import Owner, finite, frozen, real_array, set_fields
 from npkl_models.model.box import Box
@@ -91,7 +91,8 @@ class LossTerm(Term):
         self, functional: Functional, loss: str | Loss, target: ArrayLike, weight: ArrayLike = 1.0,
         name: str = "pairs",
     ) -> None:  # fmt: skip
-        functional, loss, name = functional_of(functional), get_loss(loss), name_of(name)
+        instance(functional, Functional, "functional", "Entries(n, (i, j))")
+        loss, name = get_loss(loss), name_of(name)
         target = vector_of(target, functional.size, f"targets of {name}")
         weight = vector_of(weight, functional.size, f"weights of {name}")
         if not functional.size:
@@ -162,13 +163,6 @@ def vector_of(values: ArrayLike, size: int, what: str, none: float | None = None
         raise ProblemError(f"{what} must have shape ({size},), got {out.shape}")
     finite(out if none is None else np.where(out == none, 0.0, out), what)
     return frozen(out)
-
-
-def functional_of(given: object) -> Functional:
-    """The functional itself; anything else is an error."""
-    if not isinstance(given, Functional):
-        raise ProblemError(f"functional must be a Functional such as Entries(n, (i, j)), got {given!r}")
-    return given
 
 
 def name_of(given: object) -> str:

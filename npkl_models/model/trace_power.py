@@ -9,7 +9,7 @@ import numpy as np
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import TINY, Array, gram_eigenvalues, schatten_norm
 from npkl_models.linalg.owned import positive_number, real_number
-from npkl_models.model.regularizer import ROUND, Regularizer, inside, linear_support, parameter
+from npkl_models.model.regularizer import ROUND, Regularizer, linear_support, parameter, rounding_factor
 from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalty_support, trace_power
 
 
@@ -149,8 +149,8 @@ class TracePower(Regularizer):
         return (U * shares) @ R
 
     def rescale(self, V: Array) -> Array:
-        excess = self.violation(gram_eigenvalues(V / inside(V)))
-        return V * (inside(V) / np.sqrt(1 + excess)) if excess > 0 else V
+        excess = self.violation(gram_eigenvalues(V / rounding_factor(V)))
+        return V * (rounding_factor(V) / np.sqrt(1 + excess)) if excess > 0 else V
 
     def trace_bound(self, n: int) -> float:
         if self.bound is None:

@@ -103,18 +103,14 @@ def binary_units(problem: Statement) -> Units:
 @fact
 def _binary_numbers(problem: Statement) -> tuple[Statement | None, float, float]:
     """The problem in binary units (None if it is unchanged), and the units."""
-    found = _binary(problem)
-    return None if found.same else found.problem, found.cost, found.root
-
-
-def _binary(problem: Statement) -> Units:
     t, s = _exponent(problem.cost_unit), _exponent(problem.kernel_unit)
-    root = s // EVEN
-    for r in {root: None, 0: None}:
+    for r in {s // EVEN: None, 0: None}:
         units = _in_units(problem, math.ldexp(1.0, t), math.ldexp(1.0, r))
-        if units.same or _exact(problem, units):
-            return units
-    return Units(problem, problem)
+        if units.same:
+            break
+        if _exact(problem, units):
+            return units.problem, units.cost, units.root
+    return None, 1.0, 1.0
 
 
 def _exponent(x: float) -> int:

@@ -49,8 +49,8 @@ def _is_split(problem: Statement) -> bool:
 
 
 PARTS = (
-    Step("components", separable, separated, "solved in {} independent parts"),
-    Step("anchored points", _is_split, _anchored, "solved for the anchored points"),
+    Step("components", separable, separated, "presolve split the problem into {} independent parts"),
+    Step("anchored points", _is_split, _anchored, "presolve removed the points that are not anchored"),
 )
 """Steps of the portfolio, which judges the whole after each. A solve of the whole follows if it must."""
 

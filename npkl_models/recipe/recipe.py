@@ -123,7 +123,8 @@ def refuse_idle(
     idle = [name for name in given if name not in used]
     if idle:
         raise ProblemError(
-            f"the fields of {subject} must be among {', '.join(used)}, got {', '.join(idle)}{elsewhere(idle)}"
+            f"{subject} must be given only what it uses, got {', '.join(idle)}; it uses {', '.join(used)}"
+            f"{elsewhere(idle)}"
         )
 
 
@@ -133,5 +134,5 @@ def _takers(idle: Collection[str]) -> str:
     for name in idle:
         takers = [form for form in sorted(FORMULATIONS) if name in fields_of(form, "iris")]
         if 0 < len(takers) < len(FORMULATIONS):
-            words.append(f"{name} is a choice in {', '.join(takers)} and fixed, or absent, here")
-    return f" ({'; '.join(words)})" if words else ""
+            words.append(f"; you can choose {name} for {', '.join(takers)}")
+    return "".join(words)

@@ -21,9 +21,7 @@ from npkl_models.solve.watch import BROKEN, quiet
 PRINTED = "printed"  # the family of the backends that run only if they are named
 
 
-def unknown_cost(problem: Statement) -> Cost:
-    """The cost of a backend that does not state its cost; such a backend is not chosen automatically."""
-    return Cost(float("inf"), 0.0, "does not state its cost")
+UNKNOWN = Cost(float("inf"), 0.0, "does not state its cost")  # no automatic choice takes such a backend
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Backend:
     takes: Takes
     plan: Callable[[Statement, Any], Plan]
     options: type[Options] = Options
-    cost: Callable[[Statement], Cost] = unknown_cost
+    cost: Callable[[Statement], Cost] = lambda problem: UNKNOWN
 
     def __repr__(self) -> str:
         return f"Backend({self.name}: {self.summary})"
@@ -98,7 +96,7 @@ class Backend:
         reason = self.takes.refusal(face.problem)
         if reason is None or face.whole:
             return reason
-        return f"{reason} (its equalities leave no interior and are met by a basis)"
+        return f"{reason} (its equalities have no strictly feasible kernel, so it is solved in a basis)"
 
     @property
     def by_name(self) -> bool:

@@ -74,19 +74,8 @@ def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice
     A backend whose time does not depend on the condition of the problem comes first if it is predicted to
     take at most a second: it needs no compilation.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem to solve.
-    **options
-        Options of the solve. Only backends that know all these options are considered. If there is a
-        ``start``, only backends that support a warm start are considered, provided there are any.
-
-    Returns
-    -------
-    Choice
-        The choice, which unpacks as (name, reason) and prints as the table of all predictions. The reason
-        contains the predictions, and why some backends do not support the problem.
+    Only backends that know all these options of the solve are considered. If there is a ``start``, only
+    backends that support a warm start are considered, provided there are any.
 
     Raises
     ------
@@ -102,9 +91,8 @@ def _chosen(costs: dict[str, Cost], declined: list[str], options: Mapping[str, A
         raise UnsupportedError(f"no backend supports this problem: {'; '.join(declined)}")
     chosen = first_of(costs, options)
     others = ", ".join(f"{name} {cost}" for name, cost in costs.items() if name != chosen)
-    words = f"{chosen}: {get_backend(chosen).summary}; predicted {costs[chosen]}"
-    short = words
-    words += f" (others: {others})" if others else ""
+    short = f"{chosen}: {get_backend(chosen).summary}; predicted {costs[chosen]}"
+    words = f"{short} (others: {others})" if others else short
     words += f"; cannot: {'; '.join(declined)}" if declined else ""
     known = [(name, cost.seconds, cost.bytes, get_backend(name).summary) for name, cost in costs.items()]
     cannot = [(line.split(" ", 1)[0], float("inf"), 0.0, line.split(" ", 1)[1]) for line in declined]

@@ -47,17 +47,14 @@ class EnginePlan(ABC):
             engine = self.engine()
         except BROKEN as error:
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
-        if watch.rigour == "proved":
-            _require_factorisable(self.problem, engine)
+        S = self.problem.slack(engine.multipliers()) if watch.rigour == "proved" else None
+        if S is not None and not can_factorise(self.problem.restrict(S)):
+            raise UnsupportedError(
+                "rigour='proved' needs a factorisation of the dual slack; the slack of order "
+                f"{self.problem.order} is too large (above {DENSE_CHOLESKY}) and not sparse enough; "
+                "use rigour='probable'"
+            )
         watch.expect(last_seconds(self.problem), cut=self.problem.order > DENSE_CHOLESKY)
         run = Run(self.problem, engine, watch)
         status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
         return run.claim(status)
-
-
-def _require_factorisable(problem: Statement, engine: Engine) -> None:
-    if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
-        raise UnsupportedError(
-            f"rigour='proved' needs a factorisation of the dual slack; the slack of order {problem.order} is "
-            f"too large (above {DENSE_CHOLESKY}) and not sparse enough; use rigour='probable'"
-        )

@@ -104,19 +104,13 @@ def judge(problem: Statement, backend: str, claim: Claim, watch: RunMonitor) -> 
     status, words = next(verdict for verdict in (rule(case) for rule in RULES) if verdict is not None)
     left = found is not None and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
     return Solution(
-        problem,
-        backend,
-        status,
-        V=found.point if found is not None and left else None,
+        problem, backend, status, V=found.point if found is not None and left else None,
         objective=found.objective if found is not None and left else float("nan"),
-        reported_objective=claim.value,
-        multipliers=None if found is None else found.multipliers,
-        iterations=claim.iterations or (watch.rows[-1].iteration if watch.rows else 0),
-        history=watch.history,
+        reported_objective=claim.value, multipliers=None if found is None else found.multipliers,
+        iterations=claim.iterations or (watch.rows[-1].iteration if watch.rows else 0), history=watch.history,
         message="; ".join(part for part in (claim.message, watch.trouble, words) if part),
-        kernel_min_eigenvalue=claim.kernel_min_eigenvalue,
-        known_certificate=found if left else None,
-    )
+        kernel_min_eigenvalue=claim.kernel_min_eigenvalue, known_certificate=found if left else None,
+    )  # fmt: skip
 
 
 def _check(problem: Statement, backend: str, claim: object) -> None:
@@ -212,8 +206,8 @@ def _alarm(case: _Case) -> Verdict:
     if case.found is None or case.found.repair != ALARM:
         return None
     return Status.FAILED, (
-        "the multipliers prove a bound above the objective of the point, so that a loss and its conjugate do "
-        "not belong together; nothing is proved"
+        "the multipliers prove a bound above the objective of the point, so a loss and its conjugate "
+        "contradict each other; nothing is proved"
     )
 
 

@@ -140,7 +140,7 @@ class Portfolio:
             return self.in_stages(problem, options, limit, costs=costs)
         step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
         smaller = step.apply(problem)
-        own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
+        own = options | {"tol": SHARPER * _tol(options)}
         together = self.n_jobs != 1 and options.get("callback") is None and len(smaller.problems) > 1
         found = (self._at_once if together else self._in_turn)(smaller, own, limit, rest)
         V, y = smaller.undo(*points(smaller, found))
@@ -204,8 +204,9 @@ class Portfolio:
             attempts.append(Attempt(name, found.solve_time, found.status, gap_of(found)))
             best = _kept(found, best)
             cut = allowance.used if best is found else cut
-            if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and _without_bound(found)):
-                break
+            without_bound = found.V is not None and found.certificate.bound == -math.inf
+            if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and without_bound):
+                break  # another backend would not find a bound either
         return _summed(best, attempts, cut)
 
 
@@ -232,10 +233,13 @@ AUTO = Portfolio()
 """The portfolio that ``backend="auto"`` stands for."""
 
 
+def _tol(options: Mapping[str, Any]) -> float:
+    return Options(tol=options.get("tol", Options.tol)).tol
+
+
 def _allowance(problem: Statement, options: Mapping[str, Any], most: float, rival: Cost | None) -> Allowance:
     """The allowance of a run; ``rival`` is the cost of the sure backend that follows."""
-    tol = Options(tol=options.get("tol", Options.tol)).tol
-    return Allowance(most) if rival is None else Allowance(most, rival.seconds, tol, problem.reference)
+    return Allowance(most, *(() if rival is None else (rival.seconds, _tol(options), problem.reference)))
 
 
 def _attempt(
@@ -288,8 +292,3 @@ def _rank(of: Solution) -> tuple[float, float, float, bool]:
     known = of.certificate
     missed = 0.0 if known.feasible else known.violation
     return known.relative_gap, missed, known.objective, of.status is Status.FAILED
-
-
-def _without_bound(found: Solution) -> bool:
-    """Whether the point has no bound; another backend would not find one either."""
-    return found.V is not None and found.certificate.bound == float("-inf")

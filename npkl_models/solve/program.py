@@ -85,7 +85,12 @@ class Program:
             watch = RunMonitor(self.options, self.backend, self.units, allowance)
             solution = judge(self.units.whole, self.backend, self._run(watch), watch)
         solution = replace(solution, build_time=self.build_time, solve_time=clock() - started)
-        return solution if self.presolved is None else self._undone(solution, self.presolved)
+        if self.presolved is None:
+            return solution
+        y, found = self.presolved.undo((None, solution.multipliers))[1], solution.known_certificate
+        if found is not None and y is not None:
+            found = replace(found, multipliers=y)  # both problems have the same feasible kernels
+        return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
 
     def _run(self, watch: RunMonitor) -> Claim:
         try:
@@ -95,20 +100,12 @@ class Program:
                 raise
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
 
-    def _undone(self, solution: Solution, presolved: Smaller) -> Solution:
-        """The solution of the stated problem; both problems have the same feasible kernels."""
-        y, found = solution.multipliers, solution.known_certificate
-        y = presolved.undo((None, y))[1]
-        if found is not None and y is not None:
-            found = replace(found, multipliers=y)
-        return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
-
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
         words = self.plan.describe()
         if self.presolved is None:
             return words
-        return f"{words}; on a face with a basis of {self.units.whole.order} columns"
+        return f"{words}; the equalities restrict the kernel to a basis of {self.units.whole.order} columns"
 
     def __repr__(self) -> str:
         return f"Program({self.backend} for {self.problem!r})"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.errors import UnsupportedError, chosen, unknown
 from npkl_models.model.facts import constrained
 from npkl_models.model.functionals import FUNCTIONALS
 from npkl_models.model.losses import LOSSES, Loss
@@ -41,10 +41,6 @@ class Powers:
     why: str = ""  # the reason against other powers
 
 
-def _nothing_more(problem: Statement) -> str | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Takes:
     """The problems that a backend supports, as data.
@@ -76,19 +72,15 @@ class Takes:
     basis: Literal["no", "centred", "yes", "required"] = "no"
     constraints: Literal["no", "row norms", "yes"] = "no"
     functionals: tuple[str, ...] = ("any",)
-    beyond: Callable[[Statement], str | None] = _nothing_more
+    beyond: Callable[[Statement], str | None] = lambda problem: None
 
     def __post_init__(self) -> None:
         known = {
             "losses": {*FACES, *LOSSES}, "diagonal": {*FACES, *LOSSES}, "functionals": {"any", *FUNCTIONALS},
             "regularizers": {"any", "none", "trace power", *REGULARIZERS},
         }  # fmt: skip
-        if self.constraints not in ("no", "row norms", "yes"):
-            raise UnsupportedError(
-                f"constraints must be 'no', 'row norms' or 'yes', got {self.constraints!r}"
-            )
-        if self.basis not in ("no", "centred", "yes", "required"):
-            raise UnsupportedError(f"basis must be 'no', 'centred', 'yes' or 'required', got {self.basis!r}")
+        chosen("kind of constraints", self.constraints, ("no", "row norms", "yes"))
+        chosen("kind of basis", self.basis, ("no", "centred", "yes", "required"))
         for field, names in known.items():
             stated = getattr(self, field)
             if isinstance(stated, str) or not isinstance(stated, tuple):

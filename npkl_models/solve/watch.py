@@ -30,12 +30,7 @@ from npkl_models.solve.options import Options
 logger = logging.getLogger("npkl_models")
 INTERRUPTED = "interrupted from the keyboard"
 CLOCK = "iteration %d, %.0f s"
-COLUMNS = (
-    "objective %.10g",
-    "bound %.10g",
-    "residual %.1e",
-    "rank %d",
-)  # columns of a log line, which leaves out numbers that are not finite
+COLUMNS = ("objective %.10g", "bound %.10g", "residual %.1e", "rank %d")  # a log line has what is finite
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # the number of certificates that a watch remembers
 LATE = 0.5  # if less than this share of a certificate's seconds is left, only a quick certificate is made

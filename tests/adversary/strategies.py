@@ -12,16 +12,9 @@ from npkl_models.model.facts import row_bound
 EXPONENTS = st.sampled_from([0, 0, 0, 0, -1, 1, -3, 3, -6, 6, -8, 8])
 GRAPHS = ("random", "path", "cliques", "isolated", "complete", "duplicates", "weighted")
 COSTS = (
-    "laplacian",
-    "laplacian",
-    "unshifted",
-    "identity",
-    "zero",
-    "negative",
-    "indefinite",
-    "rank_one",
+    "laplacian", "laplacian", "unshifted", "identity", "zero", "negative", "indefinite", "rank_one",
     "cancelling",
-)
+)  # fmt: skip
 FUNCTIONALS = (*("diagonal", "entries") * 2, "distances", "differences", "combinations", "trace", "total sum")
 POWERS = (1.0, 1.01, 1.5, 2.0, 2.0, 3.0, 4.0, 7.0)
 ODD_POWERS = (1 + 1e-12, 1.0001, 50.0, 1e5, 1e9)

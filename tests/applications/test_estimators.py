@@ -43,7 +43,7 @@ ACCUSED = pytest.mark.filterwarnings("ignore::npkl_models.applications.estimator
 @ACCUSED  # random points and random classes
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [NPKLClustering(), NPKLKernel(backend="bcd"), NPKLKernel(n_components=3, backend="bcd")],
+    [NPKLClustering(), NPKLKernel(n_components=3, backend="bcd")],
     expected_failed_checks=lambda estimator: {
         f"check_sample_weight_equivalence_on_{kind}_data": "the graph is that of the points, whatever they weigh"
         for kind in ("dense", "sparse")

@@ -37,7 +37,7 @@ def test_softplus_is_exact_and_does_not_overflow():
 def test_a_rough_kernel_is_close_to_the_certified_optimum(loss):
     """From a random start and from the kernel of a larger penalty."""
     top = largest_penalty(nm.ordinal(ASKED, 40, loss=loss))
-    own = held(loss=loss)
+    own = held(loss=loss, cv=2)
     before = own.kernels(0.4 * top)
     for penalty, factors in ((0.4 * top, before), (0.15 * top, own.kernels(0.15 * top, before))):
         for part, V in zip(own.parts, factors, strict=True):

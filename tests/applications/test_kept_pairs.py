@@ -111,7 +111,7 @@ def test_a_choice_that_a_formulation_has_not_is_refused():
     for more, words in (
         (
             {"loss": "hinge"},
-            "loss must be left out with formulation='pcp'.*got 'hinge'; it is a choice in npkl, simple",
+            "loss must be left out with formulation='pcp'.*got 'hinge'; you can choose loss for npkl, simple",
         ),
         (
             {"formulation": "hard_pcp", "loss": "squared_hinge"},
@@ -119,7 +119,7 @@ def test_a_choice_that_a_formulation_has_not_is_refused():
         ),
         (
             {"formulation": "npkl", "cannot": -0.5},
-            "cannot must be left out with formulation='npkl'.*choice in pcp",
+            "cannot must be left out with formulation='npkl'.*you can choose cannot for pcp",
         ),
     ):
         with pytest.raises(nm.ProblemError, match=words):

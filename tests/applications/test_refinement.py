@@ -110,14 +110,14 @@ def test_rigid_motions_change_no_distance(d):
 
 
 def test_a_network_of_some_size_has_an_uncertainty_without_anchors():
-    (i, j, d), X = radio_network(1_500, 0, 0.1, noise=0.02, random_state=0)
+    (i, j, d), X = radio_network(500, 0, 0.17, noise=0.02, random_state=0)
     known = Measured.of(i, j, d, "relative")
-    found = uncertainty(X, known, np.arange(1_500))
-    some = np.array([0, 700, 1_499])
-    values, vectors = np.linalg.eigh(jacobian(X, known, 1_500).T @ jacobian(X, known, 1_500))
+    found = uncertainty(X, known, np.arange(500))
+    some = np.array([0, 250, 499])
+    values, vectors = np.linalg.eigh(jacobian(X, known, 500).T @ jacobian(X, known, 500))
     squares = ((vectors[:, 3:] ** 2) / values[3:]).sum(axis=1).reshape(-1, 2).sum(axis=1)
     r = known.residuals(X)[0]
-    np.testing.assert_allclose(found[some] ** 2, squares[some] * (r @ r) / (r.size - 2_997), rtol=1e-6)
+    np.testing.assert_allclose(found[some] ** 2, squares[some] * (r @ r) / (r.size - 997), rtol=1e-6)
 
 
 def test_a_variance_that_rounding_makes_negative_is_unknown(monkeypatch):

@@ -39,7 +39,7 @@ def test_nothing_is_proved(false_bound):
 def test_a_solver_with_such_a_bound_has_failed(false_bound, backend):
     solution = PROBLEM.solve(backend, max_iter=30)
     assert solution.status is nm.Status.FAILED
-    assert "a loss and its conjugate do not belong together" in solution.message
+    assert "a loss and its conjugate contradict each other" in solution.message
 
 
 def test_a_cross_check_does_not_agree(false_bound):

@@ -7,6 +7,9 @@ from problems import KINDS, side_information
 
 import npkl_models as nm
 from npkl_models import linalg
+from npkl_models.certify.certificate import MEANING, in_words
+from npkl_models.certify.fallbacks import ANCHORED, AROUND, PLACED
+from npkl_models.certify.lifting import RAISED_ON_RANGE
 from npkl_models.certify.repairs import REPAIRS
 from npkl_models.model.facts import trace_bound
 
@@ -169,3 +172,25 @@ def test_an_estimate_does_not_replace_a_bound(small, monkeypatch):
     assert len(count) > 1
     assert found.rigour == "proved"
     assert found.bound <= best.certificate.upper
+
+
+def test_every_repair_has_a_meaning_in_words(small):
+    given = {
+        *REPAIRS,
+        RAISED_ON_RANGE,
+        ANCHORED,
+        PLACED,
+        AROUND,
+        "Slater point",
+        "regulariser",
+        "no multipliers",
+    }
+    assert given <= set(MEANING)
+    both = in_words(f"{ANCHORED} (local shift)")
+    assert both == f"{MEANING[ANCHORED]} and {MEANING['shift']}"
+    assert in_words(f"{AROUND}, scale") == f"{MEANING[AROUND]} and {MEANING['scale']}"
+    assert in_words(f"{PLACED} (none needed)") == MEANING[PLACED]
+    assert in_words("no repair applies") == "no repair applies"
+    found = nm.certify(small("npkl:hinge"), np.ones((24, 1)))
+    assert found.repair == "scale"
+    assert str(found).endswith("proved (all multipliers were scaled down)")

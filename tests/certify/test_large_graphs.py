@@ -6,18 +6,7 @@ import scipy.sparse as sp
 from problems import outlying
 
 import npkl_models as nm
-from npkl_models.certify import bounds as certificate
 from npkl_models.certify import repairs
-from npkl_models.proof import bounds, localised
-
-
-@pytest.fixture
-def beyond_cholesky(monkeypatch):
-    """Let 1,200 points be as far beyond dense proofs as a million are."""
-    for module in (bounds, certificate):
-        monkeypatch.setattr(module, "DENSE_CHOLESKY", 100)
-    monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
-    monkeypatch.setattr(localised, "ELIMINATED", 0.06)
 
 
 def loosely_tied(bulk=1_100, groups=12, size=8, weak=1e-3):

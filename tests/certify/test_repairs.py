@@ -96,16 +96,16 @@ def test_scaling_is_by_what_the_cost_has_to_spare():
     assert far.terms[0][0] == np.inf
 
 
-def test_stretching_is_the_other_way_round():
+def test_scaling_up_is_by_what_a_negative_cost_has_to_spare():
     problem = nm.Problem(-np.diag(np.arange(5.0, 11.0)) - 0.1, DIAGONAL)  # -C is above 4.5 by Gershgorin
     y = nm.Multipliers((np.arange(5.0, 11.0) + 0.1 - 0.7,))
     eps = -lowest(problem, y)
-    better = mended(problem, y, repairs.stretch(problem, y, eps, np.inf), eps)
+    better = mended(problem, y, repairs.scale_up(problem, y, eps, np.inf), eps)
     delta = 5.1 - 0.5
     assert repairs._negative_floor(sp.csr_array(problem.cost)) == pytest.approx(delta)
     np.testing.assert_allclose(better.terms[0], y.terms[0] * delta / (delta - eps), rtol=1e-9)
-    assert repairs.stretch(problem, y, 5.0, np.inf) is None
-    assert repairs.stretch(nm.Problem(COST, DIAGONAL), y, 0.1, np.inf) is None
+    assert repairs.scale_up(problem, y, 5.0, np.inf) is None
+    assert repairs.scale_up(nm.Problem(COST, DIAGONAL), y, 0.1, np.inf) is None
 
 
 def test_a_floor_by_circles_is_below_the_spectrum_and_exact_on_diagonals():

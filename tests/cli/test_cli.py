@@ -15,23 +15,14 @@ from npkl_models.cli.main import main
 
 REGISTRY = nm.backends()
 COMMANDS = [
-    "solve",
-    "cluster",
-    "crosscheck",
-    "path",
-    "explain",
-    "backends",
-    "datasets",
-    "report",
-    "export",
-    "version",
-    "warm-up",
-]
+    "solve", "cluster", "crosscheck", "path", "explain", "backends", "datasets", "report", "export",
+    "version", "warm-up",
+]  # fmt: skip
 
 
 def test_command_compares_and_writes(tmp_path, capsys):
     target, page = tmp_path / "table.json", tmp_path / "table.html"
-    code = main(["crosscheck", "--n", "40", "--json", str(target), "--report", str(page)])
+    code = main(["crosscheck", "--n", "24", "--json", str(target), "--report", str(page)])
     shown = capsys.readouterr().out
     assert code == 0
     assert "all agree" in shown

@@ -53,7 +53,7 @@ def test_classes_of_the_file_are_only_compared_with(files, capsys):
 def test_without_pairs_landmarks_are_kept_apart(capsys):
     code, text = shown(capsys, "cluster", "iris", "--k", "3")
     assert code == 0
-    assert "no pairs given: 3 cannot-links between landmarks" in text
+    assert "no pairs are given; the model uses 3 cannot-links between landmarks" in text
 
 
 def test_beside_must_links_alone_landmarks_are_kept_apart(files, capsys):
@@ -61,7 +61,7 @@ def test_beside_must_links_alone_landmarks_are_kept_apart(files, capsys):
     (files / "must.csv").write_text("".join(f"{i},{j},must\n" for i, j in ends.tolist()))
     code, text = shown(capsys, "cluster", "my.csv", "--pairs", "must.csv", "--k", "3")
     assert code == 0
-    assert "20 must-links, 0 cannot-links: landmarks are kept apart, too" in text
+    assert "20 must-links, 0 cannot-links; cannot-links between landmarks are added" in text
     assert float(text.split("Rand index with the classes ")[1].split()[0]) > 0.9
 
 

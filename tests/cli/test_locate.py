@@ -44,7 +44,7 @@ def test_sensors_are_located_among_anchors(network, capsys):
     assert f"{D.size} distances of 28 sensors, 4 of them anchors" in said
     assert "OPTIMAL" in said
     assert "relative gap" in said
-    assert "24 of 24 sensors are uniquely localisable, as far as two further relaxations tell" in said
+    assert "24 of 24 sensors are uniquely localisable, according to two further relaxations" in said
     assert "standard deviation of a position: median" in said
     rows = written("found.csv")
     assert list(rows[0]) == ["sensor", "x", "y", "deviation", "unique"]

@@ -7,7 +7,7 @@ from problems import build, side_information
 import npkl_models as nm
 from npkl_models.path import with_parameter
 
-N = 30
+N = 20
 
 
 def data_of(shift=0.1, n=N):
@@ -192,7 +192,7 @@ def test_nothing_is_claimed_where_the_problem_is_unbounded():
     assert path.at(5.0).relative_gap == np.inf
 
 
-def test_unsolved_stretches_are_named():
+def test_unsolved_chunks_are_named():
     """A solver that stops after one step certifies nothing, and the path says so."""
     L, pairs = side_information("iris", 40)
     path = nm.regularization_path(

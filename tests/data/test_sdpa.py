@@ -37,15 +37,9 @@ def solved(path):
 
 
 KINDS = [
-    "pcp",
-    "npkl:square",
-    "npkl:hinge",
-    "npkl:squared_hinge",
-    "row:linear",
-    "row:hinge",
-    "B1:hinge",
+    "pcp", "npkl:square", "npkl:hinge", "npkl:squared_hinge", "row:linear", "row:hinge", "B1:hinge",
     "G1:square",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

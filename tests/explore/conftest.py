@@ -4,11 +4,14 @@ import shutil
 import socket
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
-from explore.pages import answered
+from explore.pages import HOST, TOKEN, answered
+from npkl_models.explore.app import make_app
+from npkl_models.explore.session import Session
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 WAIT = 180_000  # milliseconds; nothing waits so long unless it is broken
@@ -19,9 +22,6 @@ class Served:
 
     def __init__(self):
         import uvicorn
-
-        from npkl_models.explore.app import make_app
-        from npkl_models.explore.session import Session
 
         self.listening = socket.socket()
         self.listening.bind(("127.0.0.1", 0))
@@ -51,6 +51,30 @@ class Served:
         self.session.jobs.stop()
         while self.session.jobs.running is not None:
             time.sleep(0.02)
+
+
+@pytest.fixture
+def session():
+    session = Session()
+    yield session
+    session.close()
+    running = session.jobs.running
+    assert running is None or running.ended.wait(60)
+
+
+@pytest.fixture
+def client(session):
+    """What a browser asks, without a browser."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("httpx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the client's own
+        testclient = pytest.importorskip("starlette.testclient")
+    found = testclient.TestClient(
+        make_app(TOKEN, (HOST,), session), base_url=f"http://{HOST}", raise_server_exceptions=False
+    )
+    found.params = {"token": TOKEN}
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import pytest
 
+TOKEN, HOST = "a-token", "127.0.0.1:8000"
 WIDTHS = (360, 1440)
 NARROW_FIRST = (360, pytest.param(1440, marks=pytest.mark.slow))  # a minute of browsers is enough at once
 

@@ -2,27 +2,13 @@
 
 import threading
 import time
-import warnings
 
 import pytest
 
 import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.explore import server
-from npkl_models.explore.app import make_app
 from npkl_models.explore.server import fragment_of
-from npkl_models.explore.session import Session
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of the client's own
-    testclient = pytest.importorskip("starlette.testclient")
-
-
-@pytest.fixture
-def session():
-    session = Session()
-    yield session
-    session.close()
 
 
 def waiting(begun):
@@ -69,10 +55,7 @@ def test_a_tab_is_told_what_another_one_runs(session):
     assert session.state()["running"] is None
 
 
-def test_a_job_can_be_found_again(session):
-    host = "127.0.0.1:8000"
-    client = testclient.TestClient(make_app("key", (host,), session), base_url=f"http://{host}")
-    client.params = {"token": "key"}
+def test_a_job_can_be_found_again(client, session):
     body = {"form": {"n": "20"}, "owner": "tab"}
     key = client.post("/api/run", json=body).json()["key"]
     assert session.jobs.get(key).ended.wait(120)

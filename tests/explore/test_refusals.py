@@ -4,24 +4,15 @@ import io
 import json
 import random
 import time
-import warnings
 import zipfile
 
 import numpy as np
 import pytest
 
-from npkl_models.explore.app import make_app
+from explore.pages import TOKEN
 from npkl_models.explore.form import FILES, SHOWN
 from npkl_models.explore.requests import MOST_FORM
-from npkl_models.explore.session import Session
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("httpx")
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of the client's own
-    testclient = pytest.importorskip("starlette.testclient")
-
-TOKEN, HOST = "a-token", "127.0.0.1:8000"
 ACTIONS = ("describe", "run", "path", "compare")
 FORM = {"formulation": "npkl", "loss": "hinge", "n": 20}
 FOLDER = "npkl_explore_"
@@ -35,21 +26,6 @@ BODIES = {
     "form is null": b'{"form": null}', "form is a list": b'{"form": []}', "form is deep": b'{"form": {"n": ' + b"[" * 900 + b"]" * 900 + b"}}",
     "digits": b'{"form": {"n": ' + b"9" * 6000 + b"}}", "no such field": b'{"form": {"\\ud800": 1}}',
 }  # fmt: skip
-
-
-@pytest.fixture
-def session():
-    session = Session()
-    yield session
-    session.close()
-
-
-@pytest.fixture
-def client(session):
-    app = make_app(TOKEN, (HOST,), session)
-    found = testclient.TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False)
-    found.params = {"token": TOKEN}
-    return found
 
 
 def refused(reply, *statuses):

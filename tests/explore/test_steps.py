@@ -6,20 +6,12 @@ import pytest
 import npkl_models as nm
 from npkl_models.explore import answers, steps
 from npkl_models.explore.form import Form
-from npkl_models.explore.session import Session
 
 
 def events(session, begun):
     job = session.jobs.get(begun["key"])
     assert job.ended.wait(120)
     return job.since(0)
-
-
-@pytest.fixture
-def session():
-    session = Session()
-    yield session
-    session.close()
 
 
 @pytest.mark.parametrize("backend", ["bcd", "burer_monteiro", "admm", "hybrid"])

@@ -7,7 +7,6 @@ import npkl_models as nm
 from npkl_models.explore import answers
 from npkl_models.explore.answers import SENSORS, Answer
 from npkl_models.explore.form import Form, formulations
-from npkl_models.explore.session import Session
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.distances import KINDS
 from npkl_models.formulations.known_distances import radio_network
@@ -19,13 +18,6 @@ ANSWERS = "\n".join(f"o{i},o{j},o{k}" for i, j, k in ordinal_answers(Z, 150, ran
 DISTANCES = "\n".join(f"s{i},s{j},{d}" for i, j, d in zip(I, J, D, strict=True))
 ANCHORS = "\n".join(f"s{k},{Z[k, 0]},{Z[k, 1]}" for k in range(14, 18))
 PAGE = {"data": "iris", "n": "60", "n_neighbors": "5"}  # what the page sends of a set beside a file
-
-
-@pytest.fixture
-def session():
-    session = Session()
-    yield session
-    session.close()
 
 
 def sent(session, **files):

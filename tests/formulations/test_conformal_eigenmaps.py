@@ -84,14 +84,6 @@ def test_a_conformal_map_costs_less_than_one_that_shears():
     assert kept < 0.02 * lost
 
 
-def test_saved_and_read_again(tmp_path):
-    problem = nm.conformal_eigenmaps(cap(20), 4, 5)
-    again = nm.Problem.load(problem.save(tmp_path / "p.npz"))
-    V = np.random.default_rng(0).normal(size=(20, 2))
-    assert again.objective_of_factor(V) == problem.objective_of_factor(V)
-    assert again.violation(V) == problem.violation(V)
-
-
 def test_what_has_no_angles_is_refused():
     X = cap(20)
     with pytest.raises(

@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -135,14 +134,6 @@ assert before == [nm.solve, nm.certify, nm.crosscheck] == [solve, certify, cross
 assert all(map(callable, before))
 """
     assert run(code).returncode == 0, run(code).stderr
-
-
-def test_a_value_is_read_where_nothing_else_was_imported():
-    """A pickle names its module; what it is in need of comes with that."""
-    problem = nm.pcp([[1.0, -0.5], [-0.5, 1.0]], nm.Pairs(2, [(0, 1)], []))
-    code = f"import pickle; print(pickle.loads({pickle.dumps(problem)!r}).solve('interior').status.name)"
-    found = run(code)
-    assert found.stdout == "OPTIMAL\n", found.stderr
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

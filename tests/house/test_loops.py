@@ -16,7 +16,6 @@ from npkl_models.linalg.compile import Loop, available, clock, worth
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import BCDEngine
-from npkl_models.lowrank.rows.sweeps import COLOURED
 from npkl_models.lowrank.structure import structure
 from npkl_models.solve.watch import RunMonitor
 
@@ -59,18 +58,6 @@ def sweeps(of, kernel, count):
     for _ in range(count):
         engine.iterate()
     return engine
-
-
-@compiled_here
-@pytest.mark.parametrize("loss", ["pcp", "hinge", "squared_hinge", "linear"])
-def test_numpy_and_compiled_rows_give_the_same_iterates(loss):
-    of = problem(loss, row_norm=1.0) if loss == "linear" else problem(loss)
-    assert of.n <= COLOURED
-    ours, theirs = sweeps(of, "numpy", 20), sweeps(of, "numba", 20)
-    assert ours.V.shape == theirs.V.shape
-    np.testing.assert_allclose(ours.V, theirs.V, atol=1e-7 * np.abs(ours.V).max())
-    assert ours.objective == pytest.approx(theirs.objective, rel=1e-9)
-    assert ours.residual == pytest.approx(theirs.residual, rel=1e-3, abs=1e-12)
 
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
@@ -176,9 +163,8 @@ for _ in range(int(sys.argv[3])):
 @pytest.mark.parametrize(
     ("n", "loss"),
     [
-        (150, "hinge"),
         (1_500, "squared_hinge"),
-        *(pytest.param(n, "hinge", marks=pytest.mark.slow) for n in (2_500, 6_000)),
+        *(pytest.param(n, "hinge", marks=pytest.mark.slow) for n in (150, 2_500, 6_000)),
     ],
 )
 def test_equal_calls_have_equal_bytes(n, loss, tmp_path):

@@ -25,8 +25,7 @@ def test_an_interrupt_is_one_line_and_no_traceback(name, within, delay):
     assert delay > 0.1 or found.phase == IMPORTS
 
 
-@pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize(("group", "again"), [(False, False), (True, True)])
 def test_workers_are_silent_and_leave_nothing(tmp_path, group, again):
     process = subprocess.Popen(
         [sys.executable, Path(__file__).with_name("spreading.py"), tmp_path],

@@ -17,20 +17,6 @@ def test_wavelets_span_the_centred_vectors(n):
     assert basis.Q.nnz <= n * (np.ceil(np.log2(n)) + 1)
 
 
-SIXTY = [pytest.param(60, seed, marks=pytest.mark.slow) for seed in (0, 1)]  # a minute each on a busy machine
-
-
-@pytest.mark.parametrize(("n", "seed"), [(40, 0), (40, 1), *SIXTY])
-def test_factor_and_interior_point_agree_on_soft_unfolding(n, seed):
-    X = nm.datasets.load("swiss_roll", n=n, random_state=seed).X
-    problem = nm.mvu(X, 6, weight=100.0)
-    exact, fast = problem.solve("interior"), problem.solve("burer_monteiro", tol=1e-5)
-    assert exact.certificate.certifies(1e-6)
-    assert fast.certificate.certifies(1e-5)
-    assert fast.objective == pytest.approx(exact.objective, rel=1e-5)
-    np.testing.assert_allclose(fast.V.sum(axis=0), 0, atol=1e-8 * np.abs(fast.V).max())
-
-
 def test_soft_unfolding_comes_near_the_hard_one():
     """Distances that give a little: no less variance, and nearer and nearer as they stiffen."""
     angle = np.linspace(0, 4, 20)

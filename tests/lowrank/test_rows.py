@@ -250,8 +250,3 @@ def test_solving_without_numba(small, monkeypatch, kind):
     if kind == "pcp":
         with pytest.raises(nm.MissingDependencyError, match=r"pip install numba"):
             small(kind).solve("bcd", kernel="numba")
-
-
-def test_a_forced_kernel_says_what_it_cannot_do(small):
-    with pytest.raises(nm.UnsupportedError, match="kernel must be"):
-        small("pcp").solve("bcd", kernel="gpu")

@@ -86,17 +86,6 @@ def test_points_of_one_colour_share_no_comparison():
     assert sorted(sweeper.order) == list(range(N))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_optimum_is_certified_and_agrees_with_interior(loss, kernel):
-    tol = 1e-5 if loss in ("hinge", "absolute") else 1e-6
-    found = compared(loss).solve("bcd", kernel=kernel, tol=tol, random_state=0)
-    assert found.status is nm.Status.OPTIMAL
-    assert found.certificate.certifies(tol)
-    assert found.objective == pytest.approx(exact(loss).objective, rel=3 * tol)
-    assert exact(loss).certificate.certifies(1e-7)
-
-
 def test_a_row_without_comparisons_goes_to_zero():
     problem = nm.ordinal([[0, 1, 2], [1, 2, 0], [0, 1, 2]], 5, penalty=0.1)
     for kernel in KERNELS:

@@ -187,19 +187,6 @@ def test_numpy_and_compiled_sweeps_are_the_same(kind, r):
         assert measured[0] == pytest.approx(measured[1], rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("kind", EMBEDDINGS)
-@pytest.mark.parametrize("weight", [0.1, 10.0])
-def test_embeddings_are_certified_and_agree_with_the_exact_program(kind, weight, kernel):
-    problem = embedding(kind, weight=weight)
-    found, exact = problem.solve("bcd", kernel=kernel), problem.solve("interior")
-    assert found.status is nm.Status.OPTIMAL, found.summary()
-    assert exact.status is nm.Status.OPTIMAL
-    assert abs(found.objective - exact.objective) <= found.certificate.gap + exact.certificate.gap
-    assert found.objective >= exact.certificate.bound - 1e-9 * abs(exact.certificate.bound)
-    np.testing.assert_allclose(found.V.sum(axis=0), 0, atol=1e-8 * np.abs(found.V).max())
-
-
 @pytest.mark.parametrize("kind", OTHERS)
 def test_other_losses_are_certified_and_agree_with_the_exact_program(kind):
     problem = OTHERS[kind]()

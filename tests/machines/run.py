@@ -20,15 +20,9 @@ CORES = ("Prescott", "Sandybridge", "Haswell", "Zen", "SkylakeX")
 QUICK = ("Prescott", "Haswell", "SkylakeX")
 NEEDS = {"Sandybridge": "avx", "Haswell": "avx2", "Zen": "avx2", "SkylakeX": "avx512f"}
 ROOMS = (
-    "proof",
-    "certify",
-    "interior",
-    "conic",
-    "lowrank",
-    "spectral",
-    "presolve/test_cliques.py",
+    "proof", "certify", "interior", "conic", "lowrank", "spectral", "presolve/test_cliques.py",
     "data/test_sdpa.py",
-)
+)  # fmt: skip
 THREADS = (1, 2)
 SLICE = (
     "presolve/test_cliques.py::test_interior_and_sdp_agree_on_the_face",

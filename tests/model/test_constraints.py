@@ -167,5 +167,5 @@ def test_a_point_beyond_a_bound_misses_it_by_name():
     stated = problem("short distances")
     V = stated.solve().V
     table = nm.crosscheck(stated, ["interior"], points={"mine": 2 * V})
-    assert "misses constraint near by" in table.rows[-1].verdict
+    assert "violates the constraint near by" in table.rows[-1].verdict
     assert table.rows[-1].status == "INFEASIBLE_POINT"

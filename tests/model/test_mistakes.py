@@ -119,7 +119,7 @@ def test_the_worst_triangle_is_told(monkeypatch, chunk):
     known = ([0, 0, 1, 1, 2], [1, 2, 2, 3, 3], [1.0, 4.0, 2.0, 1.5, 4.0])
     (words,) = told(nm.distances(known), "triangle")
     assert words.startswith("2 triangles violate the triangle inequality; the worst: 0 and 2 are 4 apart")
-    assert "by 1 the way is 3, shorter by 1 (25.0%)" in words
+    assert "but the path through 1 is shorter by 1 (25.0%): 3" in words
 
 
 def test_triangles_are_those_of_the_full_table():
@@ -137,4 +137,4 @@ def test_a_limit_on_the_compared_ways_is_told(monkeypatch):
     monkeypatch.setattr(mistakes, "PATHS", 6)
     known = ([0, 0, 1, 1, 2], [1, 2, 2, 3, 3], [1.0, 4.0, 2.0, 1.5, 4.0])
     (words,) = told(nm.distances(known), "triangle")
-    assert "(of the first 6 ways that were compared)" in words
+    assert "(of the first 6 paths that were compared)" in words

@@ -61,11 +61,3 @@ def test_a_small_delta_is_the_absolute_loss_and_a_large_one_the_square():
 def test_a_delta_that_is_no_positive_number_is_refused(delta):
     with pytest.raises(nm.ProblemError, match="delta must be"):
         nm.huber(delta=delta)
-
-
-def test_delta_is_kept_in_a_file_and_shown(tmp_path):
-    L, pairs = side_information("iris", 24)
-    problem = nm.npkl(L, pairs, loss=nm.huber(delta=0.25))
-    again = nm.Problem.load(problem.save(tmp_path / "p"))
-    assert again.terms[0].loss == nm.huber(0.25)
-    assert "0.25" in problem.explain().latex

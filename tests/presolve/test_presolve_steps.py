@@ -223,4 +223,4 @@ def test_what_a_time_limit_cuts_among_the_parts_has_a_point():
 
 
 def test_the_message_says_that_there_were_parts():
-    assert "in 3 independent parts" in triples(3).solve().message
+    assert "presolve split the problem into 3 independent parts" in triples(3).solve().message

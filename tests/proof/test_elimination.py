@@ -9,20 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import weak_groups
 
-from npkl_models.certify import bounds as certificate
-from npkl_models.proof import bounds, lanczos, localised
+from npkl_models.proof import bounds, lanczos
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import Elimination, raise_block, raise_diagonal
 from npkl_models.proof.recurrence import Deflation
-
-
-@pytest.fixture
-def beyond_cholesky(monkeypatch):
-    """Let 1,200 points be as far beyond dense proofs as a million are."""
-    for module in (bounds, certificate):
-        monkeypatch.setattr(module, "DENSE_CHOLESKY", 100)
-    monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
-    monkeypatch.setattr(localised, "ELIMINATED", 0.06)
 
 
 def test_elimination_is_the_schur_complement():

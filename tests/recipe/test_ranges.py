@@ -37,7 +37,7 @@ BAD = [
     ("cannot", "-1.5", "cannot must be from -1 to 0, got -1.5"),
     ("row_norm", "0", "row_norm must be positive and finite, got 0.0"),
     ("p", "0.5", "p must be a finite number >= 1, got 0.5"),
-    ("trace_bound", "-2", "bound must be positive and finite, got -2.0"),
+    ("trace_bound", "-2", "trace_bound must be positive and finite, got -2.0"),
     ("penalty", "0", "penalty must be positive and finite, got 0.0"),
     ("nu", "0", "nu must be positive and finite, got 0.0"),
     ("n_basis", "0", "n_basis must be an integer >= 1, got 0"),
@@ -96,7 +96,7 @@ def test_idle_fields_are_refused_in_the_same_words(capsys):
     with pytest.raises(nm.ProblemError) as error:
         Form.of({"loss": "hinge"}, {})
     assert str(error.value) in said
-    assert "got loss (loss is a choice in distances, npkl" in said
+    assert "; you can choose loss for distances, npkl" in said
 
 
 def test_the_page_asks_for_what_the_formulation_uses():

@@ -118,7 +118,9 @@ def test_files_that_are_no_points_go_there_and_back(told):
 
 
 def test_files_that_are_no_points_take_no_fields_of_points(told):
-    with pytest.raises(nm.ProblemError, match="of ordinal on -answers.csv must be among .* got n"):
+    with pytest.raises(
+        nm.ProblemError, match="ordinal on -answers.csv must be given only what it uses, got n;"
+    ):
         replace(told[0], n=20)
     with pytest.raises(nm.ProblemError, match="got data, n_neighbors"):
         replace(told[1], data="wine", n_neighbors=3)
@@ -204,12 +206,14 @@ def test_the_table_has_the_fields_of_the_recipe():
 )
 def test_idle_fields_are_refused(given):
     """Whether or not the value is the default."""
-    with pytest.raises(nm.ProblemError, match=f"must be among .*, got {[*given][-1]}( [(]|$)"):
+    with pytest.raises(nm.ProblemError, match=f"must be given only what it uses, got {[*given][-1]};"):
         Recipe.from_dict(given)
 
 
 def test_an_idle_field_is_refused_from_python():
-    with pytest.raises(nm.ProblemError, match="the fields of pcp on iris must be among .* got loss, p"):
+    with pytest.raises(
+        nm.ProblemError, match="pcp on iris must be given only what it uses, got loss, p; it uses"
+    ):
         Recipe(loss="hinge", p=3)
     with pytest.raises(nm.ProblemError, match="got loss"):
         Recipe(loss="squared_hinge")

@@ -105,8 +105,8 @@ class KernelEstimator(SolvedEstimator):
             if name not in takes:
                 others = [one for one, known in CHOICES.items() if name in known]
                 raise ProblemError(
-                    f"{name} must be left out with formulation={self.formulation!r}, which has no choice of "
-                    f"it, got {value!r}; it is a choice in {', '.join(others)}"
+                    f"{name} must be left out with formulation={self.formulation!r}, which does not "
+                    f"use it, got {value!r}; you can choose {name} for {', '.join(others)}"
                 )
         return said
 

@@ -29,7 +29,7 @@ function side(title, formula, terms, values, total, name) {
 function verdict(open, size) {
   if (open === null || open === undefined || !Number.isFinite(open)) return element("span", {}, "–");
   const holds = Math.abs(open) <= SMALL * size;
-  return element("strong", { class: holds ? "good" : "bad" }, holds ? "holds" : "open");
+  return element("strong", { class: holds ? "good" : "bad" }, holds ? "holds" : "violated");
 }
 
 function conditions(f, n) {
@@ -42,10 +42,10 @@ function conditions(f, n) {
     ["Complementarity", f.complementarity, f.cone ? "tr(SK)" : "tr(SK) + R(K) + R*(−S)", n?.complementarity, verdict(n?.complementarity, size)],
     ...f.slopes.map(({ name, formula }, k) => [`Fenchel equality, ${name}`, formula, "Σ f(z) + f*(y) − yz", n?.fenchel[k], verdict(n?.fenchel[k], size)]),
   ];
-  const table = element("table", { class: "conditions" }, row("th", "condition", "formula", "what is open", "number", "verdict"),
+  const table = element("table", { class: "conditions" }, row("th", "condition", "formula", "measured by", "number", "verdict"),
     ...rows.map(([name, formula, what, x, said]) => row("td", name, markup(formula), what, value(x), said)));
   const sum = n && Number.isFinite(n.gap)
-    ? `The gap is what the conditions leave open: ${number(n.gap)} = ${number(fenchel)} (Fenchel) + ${number(n.complementarity)} (complementarity), but for rounding, repairs and equalities.` : "";
+    ? `The gap is the sum of these violations: ${number(n.gap)} = ${number(fenchel)} (Fenchel) + ${number(n.complementarity)} (complementarity), but for rounding, repairs and equalities.` : "";
   return [table, element("p", {}, sum)];
 }
 

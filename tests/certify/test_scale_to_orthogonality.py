@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify.lifting import stretched
+from npkl_models.certify.lifting import scale_to_orthogonality
 
 N = 60
 
@@ -24,7 +24,7 @@ def lowered(problem, y, share):
 def test_the_slack_becomes_orthogonal_and_the_bound_higher(loss):
     problem, best = problem_and_point(loss)
     y = lowered(problem, best.multipliers, 1e-3)
-    found = stretched(problem, y, best.V, problem.slack(y), 0.0)
+    found = scale_to_orthogonality(problem, y, best.V, problem.slack(y), 0.0)
     assert abs(np.sum(best.V * (problem.slack(found) @ best.V))) < 1e-9 * best.objective
     assert -problem.conjugate_sum(found) > -problem.conjugate_sum(y)
     assert -problem.conjugate_sum(found) <= best.objective * (1 + 1e-9)
@@ -34,11 +34,15 @@ def test_it_leaves_alone_what_it_must():
     problem, best = problem_and_point("hinge", gamma=1.0)
     y = lowered(problem, best.multipliers, 1e-3)
     edge = problem.split_multipliers([np.where(own < 0, -1.0, own) for own in y.terms])
-    assert stretched(problem, edge, best.V, problem.slack(y), 0.0) is None  # beyond the domain
-    assert stretched(problem, y, best.V, problem.slack(y), np.inf) is None  # too little to gain
-    assert stretched(problem, y, best.V, problem.slack(problem.no_multipliers), 0.0) is None  # too far away
+    assert scale_to_orthogonality(problem, edge, best.V, problem.slack(y), 0.0) is None  # beyond the domain
+    assert scale_to_orthogonality(problem, y, best.V, problem.slack(y), np.inf) is None  # too little to gain
+    assert (
+        scale_to_orthogonality(problem, y, best.V, problem.slack(problem.no_multipliers), 0.0) is None
+    )  # too far away
     higher = lowered(problem, best.multipliers, -1e-3)
-    assert stretched(problem, higher, best.V, problem.slack(higher), 0.0) is None  # <S, VV'> is negative
+    assert (
+        scale_to_orthogonality(problem, higher, best.V, problem.slack(higher), 0.0) is None
+    )  # <S, VV'> is negative
     bounded = nm.npkl(problem.cost, nm.Pairs.from_labels(np.arange(N) % 2, 5, 5, 3), row_norm=1.0)
     zero = bounded.no_multipliers
-    assert stretched(bounded, zero, best.V, 1e-3 * bounded.cost, 0.0) is None
+    assert scale_to_orthogonality(bounded, zero, best.V, 1e-3 * bounded.cost, 0.0) is None

@@ -24,7 +24,7 @@ from npkl_models.task_cache import Failure, about, sweep
 
 
 @dataclass(frozen=True)
-class Stretch:
+class PathChunk:
     """A job that solves neighbouring values in one process."""
 
     problem: Problem
@@ -76,18 +76,18 @@ class Stretch:
         return search(Axis(self.problem, self.parameter, low, high), tol, solve)
 
 
-def placed(job: Stretch, place: int, grid: Array) -> tuple[int, list[Solution]]:
+def placed(job: PathChunk, place: int, grid: Array) -> tuple[int, list[Solution]]:
     """The solutions of one process, with the place of its part in the path."""
     return place, job(grid)
 
 
-def ended(job: Stretch, value: float) -> tuple[float, Solution]:
+def ended(job: PathChunk, value: float) -> tuple[float, Solution]:
     """An end of a part of the interval, with its solution: one process solves it for both its neighbours."""
     return value, job.solved(value, job.options)
 
 
 def covered(
-    job: Stretch, place: int, ends: dict[float, Solution], tol: float
+    job: PathChunk, place: int, ends: dict[float, Solution], tol: float
 ) -> tuple[int, list[tuple[float, Solution]]]:
     """The values that one process chose between two ends, each with its solution."""
     cover = job.covering(min(ends), max(ends), tol, ends)
