@@ -45,7 +45,7 @@ def test_reduced_programs_take_regularisers_and_equalities(small_reg_pcp, extra)
     more = EXTRAS[extra]
     hard = (*small_reg_pcp.terms, *more["equalities"]) if extra == "equalities" else None
     problem = replace(small_reg_pcp, **({"terms": hard} if hard else more))
-    reference = problem.solve("sdp", eps=1e-9)
+    Q, reference = problem.basis.Q, problem.solve("sdp", eps=1e-9)
     assert reference.status is nm.Status.OPTIMAL
     assert reference.objective > small_reg_pcp.solve().objective * (1 + 1e-4)  # it binds
     for backend in ("sqlp", "qsdp", "scsdp", "mfpc", "burer_monteiro"):
@@ -55,6 +55,7 @@ def test_reduced_programs_take_regularisers_and_equalities(small_reg_pcp, extra)
         found = problem.solve(backend)
         assert found.status is nm.Status.OPTIMAL, backend
         assert found.objective == pytest.approx(reference.objective, rel=1e-6)
+        np.testing.assert_allclose(Q @ (Q.T @ found.V), found.V, atol=1e-8 * np.abs(found.V).max())
 
 
 @given(s=st.integers(1, 6), n=st.integers(6, 12), seed=st.integers(0, 99))
