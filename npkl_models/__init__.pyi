@@ -11,6 +11,7 @@ from .certify.certificate import Certificate
 from .certify.prove import certify
 from .crosscheck.run import crosscheck
 from .crosscheck.table import CrossCheck
+from .cvxpy_doors import CvxpyCertificate, InteriorSolver, certify_cvxpy, into_cvxpy
 from .data import datasets
 from .errors import (
     MissingDependencyError,
@@ -98,6 +99,7 @@ __all__ = [
     "Cost",
     "CrossCheck",
     "CvxSupport",
+    "CvxpyCertificate",
     "DistanceCombinations",
     "DistanceDifferences",
     "Engine",
@@ -105,6 +107,7 @@ __all__ = [
     "Entries",
     "Functional",
     "History",
+    "InteriorSolver",
     "Iterate",
     "IterativeOptions",
     "KernelMetricLearner",
@@ -146,6 +149,7 @@ __all__ = [
     "applications",
     "backends",
     "certify",
+    "certify_cvxpy",
     "choose_backend",
     "colored_mvu",
     "compile",
@@ -159,6 +163,7 @@ __all__ = [
     "formulations",
     "hard_pcp",
     "huber",
+    "into_cvxpy",
     "kernel_completion",
     "knn_affinity",
     "laplacian",

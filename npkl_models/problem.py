@@ -8,6 +8,7 @@ from typing import Any, Self, Unpack, overload
 
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.sdp import to_cvxpy
+from npkl_models.cvxpy_doors import problem_of
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
@@ -102,6 +103,27 @@ class Problem(Statement):
     def to_sdpa(self, path: str | Path) -> Path:
         """Write the problem in SDPA's sparse format, for other solvers; see `npkl_models.data.sdpa`."""
         return to_sdpa(self, path)
+
+    @classmethod
+    def from_cvxpy(cls, problem: Any) -> Self:
+        """The problem whose kernel is the dual variable of a problem of CVXPY.
+
+        Its optimum is a constant minus the optimum there, and its multipliers are minus the variables there.
+        `into_cvxpy` writes a solution back.
+
+        Parameters
+        ----------
+        problem : cvxpy.Problem
+            Convex, with linear, second-order and semidefinite constraints.
+
+        Raises
+        ------
+        UnsupportedError
+            If the problem has other cones or integers.
+        ProblemError
+            If it is no problem of CVXPY, or its equations contradict each other.
+        """
+        return problem_of(problem, cls)
 
     @classmethod
     def from_sdpa(cls, path: str | Path) -> Self:

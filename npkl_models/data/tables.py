@@ -96,14 +96,9 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     with gate(path, "a table of numbers"):
         cells = read_cells(path, numbered=True)
         at, key = label_column(cells, label), None if ids is None else place_of(cells, ids, "ids")
-<<<<<<< HEAD
         free = [k for k in range(cells.width) if k not in (at, key)]
         left = {k: why for k in free if (why := why_left_out(cells, k))}
         features = [k for k in free if k not in left]
-=======
-        left = {k: why for k in range(cells.width) if k not in (at, key) and (why := why_left_out(cells, k))}
-        features = sorted({*range(cells.width)} - {at, key, *left})
->>>>>>> rooms
         if not features:
             raise ProblemError(f"{path} must have a column of numbers beside its classes and names, got none")
         X = cells.numbers(features)

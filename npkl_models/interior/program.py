@@ -212,6 +212,9 @@ class Point:
         self.met = self.met or dual == 1.0
         self.steps = primal, dual
         self._measure()
+        if not self.met and self.dual <= ROUNDED:
+            self.met = True
+            self._measure()
         if self.met:
             self.factors_S = [part.factor(S) for part, S in zip(self.program.parts, self.S, strict=True)]
 

@@ -55,13 +55,8 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     defect of Q, since K = Q U Q' refers to the exactly orthonormal basis with the same range.
     """
     S = problem.slack(y)
-<<<<<<< HEAD
     errors, count = slack_errors(problem, y)
     error = float(np.max(errors, initial=0.0))
-=======
-    size, count = _rows(problem, y.terms)
-    error = float(np.max((count + 2) * UNIT * size, initial=0.0)) * (1 + 1e-3) + TINY
->>>>>>> rooms
     if problem.basis is None:
         return S, error
     Q, whole = problem.basis, norm_bound(S)
@@ -72,8 +67,8 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
 
 def slack_errors(problem: Statement, y: Multipliers) -> tuple[Array, float]:
     """A bound on the error of each row of S(y), summed over the row, and the most summands of a row."""
-    size, count = slack_sizes(problem, y, y.constraints)
-    return (count + 2) * UNIT * size * (1 + 1e-3) + TINY, count
+    size, count = _rows(problem, y.terms)
+    return (count + 2) * UNIT * size * (1 + 1e-3) + TINY, float(np.max(count, initial=0.0))
 
 
 def multiplier_sizes(problem: Statement, y: Multipliers) -> float:

@@ -1,0 +1,261 @@
+"""Problems of CVXPY as problems here, and this library as a solver of CVXPY.
+
+CVXPY states any problem with linear, second-order and semidefinite cones as: minimise c'x with b - A x in a
+product of cones. With y = -x this is the dual side of a problem here: S(y) = C + sum y_i M_i is positive
+semidefinite, where C holds b and M_i the column i of A. The kernel is the dual variable of CVXPY, and the
+optimum is minus the optimum of CVXPY. A number s >= 0 is a block of order one, and a vector (t, x) with
+t >= ||x|| the arrow block with t on its diagonal and x beside its first entry.
+
+Equations leave x = x0 + N w: the problem is stated for w, and the multipliers of the equations follow by
+least squares (elimination by a QR factorisation with pivots, Golub & Van Loan 2013, section 5.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import cvxpy.settings as settings
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from npkl_models.errors import UnsupportedError
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.constraint import Constraint
+from npkl_models.model.matrices import SparseMatrices
+from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.statement import Statement
+
+S = TypeVar("S", bound=Statement)
+INDEPENDENT = 1e-11  # pivots below this share of the largest belong to dependent equations
+MET = 1e-9  # equations that are missed by more, relative to their numbers, have no solution
+
+
+@dataclass(frozen=True, eq=False)
+class ConicProgram:
+    """Minimise c'x + offset with b - A x in zero x nonnegative x second-order x semidefinite cones.
+
+    Attributes
+    ----------
+    A : sparse of shape (rows, variables)
+        Coefficients.
+    b, c : ndarray
+        Right sides (rows,) and costs (variables,).
+    zero, nonneg, bounds : int
+        The number of equations, and of inequalities, of which the last ones are bounds on variables.
+    soc, psd : list of int
+        Dimensions of second-order cones, and orders of semidefinite ones. A semidefinite cone holds the lower
+        triangle, column by column, with off-diagonal entries times the root of two.
+    """
+
+    A: sp.csc_array
+    b: Array
+    c: Array
+    zero: int
+    nonneg: int
+    soc: list[int]
+    psd: list[int]
+    bounds: int = 0
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that CVXPY knows: all but the bounds on variables."""
+        return self.b.size - self.bounds
+
+    @classmethod
+    def of_data(cls, data: dict[str, Any]) -> ConicProgram:
+        """The program of CVXPY's problem data."""
+        dims = data["dims"]
+        c, b = np.asarray(data["c"], dtype=float).ravel(), np.zeros(0)
+        A = sp.csr_array((0, c.size))
+        if data.get("A") is not None:
+            A, b = sp.csr_array(data["A"]), np.asarray(data["b"], dtype=float).ravel()
+        soc, psd = ([int(k) for k in sizes] for sizes in (dims.soc, dims.psd))
+        at, every = int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
+        rows, ends = [], []
+        for key, sign in ((settings.LOWER_BOUNDS, -1.0), (settings.UPPER_BOUNDS, 1.0)):
+            if data.get(key) is not None:
+                end = np.asarray(data[key], dtype=float).ravel()
+                held = np.flatnonzero(np.isfinite(end))
+                rows.append(sign * every[held])
+                ends.append(sign * end[held])
+        bounds = sum(part.size for part in ends)
+        A, b = sp.vstack([A[:at], *rows, A[at:]], format="csc"), np.concatenate([b[:at], *ends, b[at:]])
+        return cls(A, b, c, int(dims.zero), int(dims.nonneg) + bounds, soc, psd, bounds)
+
+    def known(self, z: Array) -> Array:
+        """Dual variables without those of the bounds on variables."""
+        at = self.zero + self.nonneg
+        return np.delete(z, np.arange(at - self.bounds, at))
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Where each row s of the cones lies in S: s times ``weight`` at (i, j) and (j, i)."""
+
+    row: Index
+    i: Index
+    j: Index
+    weight: Array
+    order: int
+
+    @classmethod
+    def of(cls, program: ConicProgram) -> Entries:
+        """The places of all rows after the equations; i <= j."""
+        at, place = 0, 0
+        out: list[tuple[Any, Any, Any, Any]] = []
+        every = np.arange(program.nonneg)
+        out.append((every, every, every, np.ones(every.size)))
+        at = place = program.nonneg
+        for size in program.soc:
+            span = np.arange(size)
+            out.append((np.full(size, at), place + span, place + span, np.ones(size)))
+            out.append((at + span[1:], np.full(size - 1, place), place + span[1:], np.ones(size - 1)))
+            at, place = at + size, place + size
+        for order in program.psd:
+            j, i = np.triu_indices(order)  # the lower triangle column by column is the upper one row by row
+            count = i.size
+            weight = np.where(i == j, 1.0, np.sqrt(0.5))
+            out.append((at + np.arange(count), place + j, place + i, weight))
+            at, place = at + count, place + order
+        parts = [np.concatenate([np.asarray(one[k]) for one in out]) for k in range(4)]
+        row, i, j = (part.astype(np.intp) for part in parts[:3])
+        return cls(row, i, j, parts[3].astype(float), place)
+
+    def rows_of(self, X: Array, rows: int) -> Array:
+        """The dual vector z of a matrix X: <S, X> = s'z for all s."""
+        twice = np.where(self.i == self.j, 1.0, 2.0)
+        return np.bincount(self.row, twice * self.weight * X[self.i, self.j], rows).astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class Translation(Generic[S]):
+    """A conic program as a problem, and the way back.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem; its optimum is ``constant`` minus the optimum of the program.
+    x0, N : ndarray
+        x = x0 + N w.
+    constant : float
+        c'x0.
+    """
+
+    program: ConicProgram
+    problem: S
+    entries: Entries
+    x0: Array
+    N: Matrix
+    constant: float
+
+    def multipliers_of(self, x: Array) -> Multipliers:
+        """The multipliers from variables, which should meet the equations."""
+        w = np.zeros(self.problem.constraints[0].functional.size)
+        w[: self.N.shape[1]] = -np.asarray(self.N.T @ (x - self.x0))
+        return Multipliers((), (w,))
+
+    def violation(self, x: Array) -> float:
+        """The most by which variables miss an equation or a cone, relative to the largest right side."""
+        program, e = self.program, self.entries
+        left = program.b - program.A @ x
+        own = left[program.zero :]
+        S = sp.coo_array((own[e.row] * e.weight, (e.i, e.j)), shape=(e.order, e.order)).toarray()
+        least = np.linalg.eigvalsh(S + np.triu(S, 1).T)[0]
+        missed = max(float(np.max(np.abs(left[: program.zero]), initial=0.0)), -float(least))
+        return missed / (1 + float(np.max(np.abs(program.b), initial=0.0)))
+
+    def x_of(self, y: Multipliers) -> Array:
+        """The variables from multipliers."""
+        return self.x0 + np.asarray(self.N @ -y.constraints[0][: self.N.shape[1]])
+
+    def duals_of(self, K: Array, costs: bool = True) -> Array:
+        """CVXPY's dual vector z with A'z = -c from a kernel; A'z = 0 without ``costs``.
+
+        The multipliers of the equations follow by least squares.
+        """
+        program = self.program
+        z = np.zeros(program.b.size)
+        z[program.zero :] = self.entries.rows_of(K, program.b.size - program.zero)
+        if program.zero:
+            left = -program.c * costs - program.A[program.zero :].T @ z[program.zero :]
+            A = program.A[: program.zero].T.toarray()
+            z[: program.zero] = np.linalg.lstsq(A, left, rcond=None)[0]
+        return z
+
+    def point_of(self, z: Array) -> Array:
+        """The kernel of CVXPY's dual vector; an arrow block is the one of least rank with these values."""
+        e, program = self.entries, self.program
+        K = np.zeros((self.problem.n, self.problem.n))
+        own = z[program.zero :]
+        pairs = e.i != e.j
+        K[e.i[pairs], e.j[pairs]] = K[e.j[pairs], e.i[pairs]] = 0.5 * own[e.row[pairs]] / e.weight[pairs]
+        K[e.i[~pairs], e.i[~pairs]] = own[e.row[~pairs]]
+        at = place = program.nonneg
+        for size in program.soc:
+            t, u = own[at], own[at + 1 : at + size]
+            length = float(np.linalg.norm(u))
+            v = u / length if length else np.eye(size - 1)[0] if size > 1 else u
+            block = np.zeros((size, size))  # trace t, first row u / 2
+            block[0, 0], block[0, 1:], block[1:, 0] = t / 2, u / 2, u / 2
+            block[1:, 1:] = t / 2 * np.outer(v, v)
+            if size == 1:
+                block[0, 0] = t
+            K[place : place + size, place : place + size] = block
+            at, place = at + size, place + size
+        return K
+
+
+def translated(program: ConicProgram, cls: type[S], name: str = "cvxpy") -> Translation[S] | Array:
+    """The problem of a program; z with A'z = 0 and b'z < 0 if its equations contradict each other."""
+    eq = slice(0, program.zero)
+    solved = _equations(program.A[eq], program.b[eq], program.c.size)
+    if isinstance(solved, np.ndarray):
+        return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
+    x0, N = solved
+    A, b = program.A[program.zero :] @ N, program.b[program.zero :] - program.A[program.zero :] @ x0
+    e = Entries.of(program)
+    if e.order == 0:
+        raise UnsupportedError(
+            "a problem must have a cone (an inequality or a semidefinite constraint), got none"
+        )
+    n = max(e.order, 2)
+    spare = np.arange(e.order, n)
+    C = sp.coo_array((b[e.row] * e.weight, (e.i, e.j)), shape=(n, n))
+    C = C + sp.triu(C, 1).T + sp.coo_array((np.ones(spare.size), (spare, spare)), shape=(n, n))
+    rows = sp.csr_array(A)[e.row].tocoo()
+    owner, at = rows.coords[1], rows.coords[0]
+    size = max(N.shape[1], 1)
+    value = rows.data * e.weight[at]
+    F = SparseMatrices(n, _summed(owner, e.i[at], e.j[at], value, n), size)
+    costs = np.zeros(size)
+    costs[: N.shape[1]] = -np.asarray(N.T @ program.c)
+    problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name=name)
+    return Translation(program, problem, e, x0, N, float(program.c @ x0))
+
+
+def _summed(owner: Index, i: Index, j: Index, value: Array, n: int) -> tuple[Index, Index, Index, Array]:
+    """The entries, each place once."""
+    keys, where = np.unique(np.stack([owner, i, j]), axis=1, return_inverse=True)
+    total = np.bincount(where.ravel(), value, keys.shape[1]).astype(float)
+    return keys[0], keys[1], keys[2], total
+
+
+def _equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
+    """x0 and N such that A x = b means x = x0 + N w; or z with A'z = 0 and b'z < 0."""
+    if not b.size:
+        return np.zeros(count), sp.eye_array(count, format="csr")
+    dense = A.toarray()
+    Q, R, order = scipy.linalg.qr(dense.T, pivoting=True)
+    pivots = np.abs(np.diagonal(R))
+    rank = int(np.sum(pivots > INDEPENDENT * max(float(pivots.max(initial=0.0)), 1e-300)))
+    u = scipy.linalg.solve_triangular(R[:rank, :rank].T, b[order[:rank]], lower=True) if rank else np.zeros(0)
+    x0 = Q[:, :rank] @ u
+    off = b - dense @ x0
+    if np.abs(off).max() > MET * (1 + np.abs(b).max()):
+        left = scipy.linalg.lstsq(dense, b)[0]
+        return dense @ left - b
+    N = Q[:, rank:]
+    N = np.where(np.abs(N) < 1e-15, 0.0, N)
+    return x0, sp.csr_array(N)
