@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import cvxpy
@@ -355,10 +355,9 @@ def _lifted(program: ConicProgram, P: Array, base: Array, values: Array) -> Arra
     x = np.linalg.lstsq(P, values - base, rcond=None)[0]
     if np.linalg.matrix_rank(P) == P.shape[1]:
         return x
-    held = ConicProgram(
-        sp.csc_array(sp.vstack([sp.csc_array(P), program.A])), np.concatenate([values - base, program.b]),
-        program.c, program.zero + len(P), program.nonneg, program.soc, program.psd, program.bounds,
-    )  # fmt: skip
+    A = sp.csc_array(sp.vstack([sp.csc_array(P), program.A]))
+    b = np.concatenate([values - base, program.b])
+    held = replace(program, A=A, b=b, zero=program.zero + len(P))
     found = translated(held, Statement)
     if isinstance(found, np.ndarray):
         return x

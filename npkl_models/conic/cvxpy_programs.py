@@ -42,8 +42,10 @@ class ConicProgram:
         Coefficients.
     b, c : ndarray
         Right sides (rows,) and costs (variables,).
-    zero, nonneg, bounds : int
-        The number of equations, and of inequalities, of which the last ones are bounds on variables.
+    zero, nonneg : int
+        The number of equations, and of inequalities.
+    fixed, bounds : int
+        The number of the last equations, and of the last inequalities, that are bounds on variables.
     soc, psd : list of int
         Dimensions of second-order cones, and orders of semidefinite ones. A semidefinite cone holds the lower
         triangle, column by column, with off-diagonal entries times the root of two.
@@ -56,12 +58,13 @@ class ConicProgram:
     nonneg: int
     soc: list[int]
     psd: list[int]
+    fixed: int = 0
     bounds: int = 0
 
     @property
     def rows(self) -> int:
         """The number of rows that CVXPY knows: all but the bounds on variables."""
-        return self.b.size - self.bounds
+        return self.b.size - self.fixed - self.bounds
 
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> ConicProgram:
@@ -72,22 +75,24 @@ class ConicProgram:
         if data.get("A") is not None:
             A, b = sp.csr_array(data["A"]), np.asarray(data["b"], dtype=float).ravel()
         soc, psd = ([int(k) for k in sizes] for sizes in (dims.soc, dims.psd))
-        at, every = int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
-        rows, ends = [], []
-        for key, sign in ((settings.LOWER_BOUNDS, -1.0), (settings.UPPER_BOUNDS, 1.0)):
-            if data.get(key) is not None:
-                end = np.asarray(data[key], dtype=float).ravel()
-                held = np.flatnonzero(np.isfinite(end))
-                rows.append(sign * every[held])
-                ends.append(sign * end[held])
-        bounds = sum(part.size for part in ends)
-        A, b = sp.vstack([A[:at], *rows, A[at:]], format="csc"), np.concatenate([b[:at], *ends, b[at:]])
-        return cls(A, b, c, int(dims.zero), int(dims.nonneg) + bounds, soc, psd, bounds)
+        low, high = (_ends(data.get(key), c.size) for key in (settings.LOWER_BOUNDS, settings.UPPER_BOUNDS))
+        zero, at, every = int(dims.zero), int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
+        same = low == high
+        below, above = np.isfinite(low) & ~same, np.isfinite(high) & ~same
+        A = sp.vstack([A[:zero], every[same], A[zero:at], -every[below], every[above], A[at:]], format="csc")
+        b = np.concatenate([b[:zero], low[same], b[zero:at], -low[below], high[above], b[at:]])
+        fixed, bounds = int(same.sum()), int(below.sum() + above.sum())
+        return cls(A, b, c, zero + fixed, int(dims.nonneg) + bounds, soc, psd, fixed, bounds)
 
     def known(self, z: Array) -> Array:
         """Dual variables without those of the bounds on variables."""
-        at = self.zero + self.nonneg
-        return np.delete(z, np.arange(at - self.bounds, at))
+        zero, at = self.zero, self.zero + self.nonneg
+        return np.concatenate([z[: zero - self.fixed], z[zero : at - self.bounds], z[at:]])
+
+
+def _ends(given: Any, size: int) -> Array:
+    """Bounds on all variables; NaN where there are none."""
+    return np.full(size, np.nan) if given is None else np.asarray(given, dtype=float).ravel()
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,11 +120,10 @@ class Point:
     def _measure(self) -> None:
         parts = self.program.parts
         self.off = self.program.b - sum(part.of(X) for part, X in zip(parts, self.X, strict=True))
-        slack: list[Array] = [part.C + part.adjoint(self.y) for part in parts]
         if self.met:
-            self.S = slack
             self.missing = [np.zeros(1)] * len(parts)
         else:
+            slack = (part.C + part.adjoint(self.y) for part in parts)
             self.missing = [want - S for want, S in zip(slack, self.S, strict=True)]
         self.objective = sum(float(np.sum(part.C * X)) for part, X in zip(parts, self.X, strict=True))
         self.bound = -float(self.program.b @ self.y)
@@ -209,14 +208,22 @@ class Point:
         self.factors_X, self.X, primal = self._moved(self.X, dX, primal)
         self.factors_S, self.S, dual = self._moved(self.S, dS, dual)
         self.y = self.y + dual * dy
-        self.met = self.met or dual == 1.0
         self.steps = primal, dual
+        if self.met or dual == 1.0 or self.dual * (1 - dual) <= ROUNDED:
+            self._meet(dual == 1.0)
         self._measure()
-        if not self.met and self.dual <= ROUNDED:
-            self.met = True
-            self._measure()
-        if self.met:
-            self.factors_S = [part.factor(S) for part, S in zip(self.program.parts, self.S, strict=True)]
+
+    def _meet(self, surely: bool) -> None:
+        """Make S the slack of y, if this is positive definite; a LinAlgError if it is not, but has to be."""
+        parts = self.program.parts
+        slack: list[Array] = [part.C + part.adjoint(self.y) for part in parts]
+        try:
+            self.factors_S = [part.factor(S) for part, S in zip(parts, slack, strict=True)]
+        except np.linalg.LinAlgError:
+            if surely or self.met:
+                raise
+            return
+        self.S, self.met = slack, True
 
     def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array], float]:
         for _ in range(30):
