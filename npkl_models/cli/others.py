@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.cli import output
+from npkl_models.cli.arguments import is_program
 from npkl_models.cli.console import say
-from npkl_models.crosscheck.outside import judge_sdpa
+from npkl_models.crosscheck.outside import judge_file, judge_sdpa
 from npkl_models.data.sdpa import to_sdpa
 from npkl_models.errors import ProblemError
 from npkl_models.problem import Problem
@@ -16,16 +18,14 @@ def export(options: argparse.Namespace) -> int:
     """Write a problem for other solvers, or certify a solution of theirs; returns the exit status."""
     output.check(options.out)
     output.check(options.target, "the file to write", (".dat-s", ".npz"))
-    if not options.source.name.endswith((".dat-s", ".npz")):
+    if not (is_program(options.source.name) or options.source.suffix == ".npz"):
         raise ProblemError(f"the problem must be a file that ends with .dat-s or .npz, got {options.source}")
     if options.out is not None and options.answer is None:
         raise ProblemError("--out must go with --answer FILE, whose judged answer it keeps; got none")
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
     problem = (
-        Problem.from_sdpa(options.source)
-        if options.source.suffix == ".dat-s"
-        else Problem.load(options.source)
+        Problem.from_sdpa(options.source) if is_program(options.source.name) else Problem.load(options.source)
     )
     if options.target is not None:
         written = (
@@ -37,6 +37,18 @@ def export(options: argparse.Namespace) -> int:
     if options.answer is None:
         return 0
     found = judge_sdpa(problem, options.answer, options.tol)
+    say(found.summary())
+    if options.out is not None:
+        output.write(options.out, found)
+    return output.status_of(found)
+
+
+def judge(options: argparse.Namespace) -> int:
+    """Certify an answer to a file in SDPA's sparse format; returns the exit status."""
+    output.check(options.out)
+    found = judge_file(
+        options.source, options.answer, Problem, options.tol, options.feasibility or FEASIBILITY
+    )
     say(found.summary())
     if options.out is not None:
         output.write(options.out, found)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.data.sdpa import as_sdpa, read_solution
+from npkl_models.data.sdpa import as_sdpa, from_sdpa, read_answer, read_solution
+from npkl_models.errors import ProblemError
 from npkl_models.model.statement import Statement
 from npkl_models.solve.judge import judge_point
+
+S = TypeVar("S", bound=Statement)
 
 
 def judge_sdpa(
@@ -31,3 +35,22 @@ def judge_sdpa(
     K = U if problem.basis is None else problem.lift(problem.lift(U).T)
     found = judge_point(problem, "outside", K, duals, tol, feasibility)
     return replace(found, message=f"read from {path}")
+
+
+def judge_file(
+    source: str | Path, answer: str | Path, cls: type[S], tol: float = 1e-6, feasibility: float = FEASIBILITY
+) -> Solution:
+    """The certified solution from the answer to any file in SDPA's sparse format, judged as it is given.
+
+    The answer is a file as CSDP writes it, or a saved solution (.npz) of this problem.
+    """
+    if Path(answer).suffix == ".npz":
+        problem, given = from_sdpa(source, cls), Solution.load(answer)
+        if given.problem.n != problem.n or given.problem.sizes != problem.sizes or given.V is None:
+            raise ProblemError(f"{answer} must hold a solution of the problem in {source}, got {given!r}")
+        y = () if given.multipliers is None else (given.multipliers,)
+        found = judge_point(problem, "outside", given.V, y, tol, feasibility, kind="factor")
+    else:
+        problem, K, duals = read_answer(answer, source, cls)
+        found = judge_point(problem, "outside", K, duals, tol, feasibility, kind="kernel")
+    return replace(found, message=f"read from {answer}")

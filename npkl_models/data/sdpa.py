@@ -170,30 +170,61 @@ def read_solution(path: str | Path, problem: Statement) -> tuple[Array, Array]:
     """
     with gate(path, "a solution as CSDP writes it"):
         lines = text_of(Path(path)).split("\n")
-        x, rows = _numbers_of(path, lines, 0), [k for k in range(1, len(lines)) if lines[k].strip()]
-        rest = _entries(path, lines, rows)
         stated = as_sdpa(problem)
-        count, order = stated.c.size, stated.blocks[0]
-        if x.size != count:
-            raise ProblemError(f"{path}, line 1: must have the {count} numbers of this problem, got {x.size}")
-        mine = (rest[:, 0] == 2) & (rest[:, 1] == 1)
-        own, at = rest[mine], np.asarray(rows, dtype=np.intp)[mine]
-        outside = np.flatnonzero((own[:, 2:4] > order).any(axis=1))
-        if outside.size:
-            raise ProblemError(
-                f"{path}, line {at[outside[0]] + 1}: must have a row and a column of this problem, of order "
-                f"{order}, got {own[outside[0], 2:4].astype(int).tolist()}"
-            )
-        i, j = (own[:, k].astype(np.intp) - 1 for k in (2, 3))
-        keys = np.minimum(i, j) * order + np.maximum(i, j)
-        if np.unique(keys).size < keys.size:
-            raise ProblemError(f"{path} must have each entry once, got some of the kernel twice")
-        K = np.zeros((order, order))
-        K[i, j] = K[j, i] = own[:, 4]
+        x, K = _solution(path, lines, stated.c.size, np.array(stated.blocks[:1]))
         if stated.face is not None:
             Q = stated.face.problem.Q
             K = Q @ K @ Q.T
         return x, K
+
+
+def read_answer(
+    path: str | Path, source: str | Path, cls: type[S]
+) -> tuple[S, Array, tuple[Multipliers, ...]]:
+    """The problem of an SDPA file, and the kernel and multipliers that a solver has written for this file.
+
+    Raises
+    ------
+    ProblemError
+        If a file has another form; the message names the line.
+    """
+    problem = from_sdpa(source, cls)
+    text = text_of(Path(source))
+    if text.startswith(f"*{MARK}\n"):
+        x, U = read_solution(path, problem)
+        stated = as_sdpa(problem)
+        K = U if problem.basis is None else problem.lift(problem.lift(U).T)
+        return problem, K, tuple(stated.multipliers(problem, sign * x) for sign in (1.0, -1.0))
+    program = read_program(Path(source), text)
+    with gate(path, "a solution as CSDP writes it"):
+        x, K = _solution(path, text_of(Path(path)).split("\n"), program.c.size, np.array(program.blocks))
+    return problem, np.pad(K, (0, problem.n - len(K))), (program.multipliers(x), program.multipliers(-x))
+
+
+def _solution(path: str | Path, lines: list[str], count: int, blocks: Index) -> tuple[Array, Array]:
+    """The first line of a solution, and its second matrix in these blocks; other blocks are left out."""
+    x, rows = _numbers_of(path, lines, 0), [k for k in range(1, len(lines)) if lines[k].strip()]
+    if x.size != count:
+        raise ProblemError(f"{path}, line 1: must have the {count} numbers of this problem, got {x.size}")
+    rest, sizes = _entries(path, lines, rows), np.abs(blocks)
+    mine = (rest[:, 0] == 2) & (rest[:, 1] <= blocks.size)
+    own, at = rest[mine], np.asarray(rows, dtype=np.intp)[mine]
+    block = own[:, 1].astype(np.intp) - 1
+    outside = np.flatnonzero((own[:, 2:4] > sizes[block][:, None]).any(axis=1))
+    if outside.size:
+        k = outside[0]
+        raise ProblemError(
+            f"{path}, line {at[k] + 1}: must have a row and a column of this problem, of order "
+            f"{sizes[block[k]]}, got {own[k, 2:4].astype(int).tolist()}"
+        )
+    start, order = np.concatenate([[0], np.cumsum(sizes)])[block], int(sizes.sum())
+    i, j = (start + own[:, k].astype(np.intp) - 1 for k in (2, 3))
+    keys = np.minimum(i, j) * order + np.maximum(i, j)
+    if np.unique(keys).size < keys.size:
+        raise ProblemError(f"{path} must have each entry once, got some of the kernel twice")
+    K = np.zeros((order, order))
+    K[i, j] = K[j, i] = own[:, 4]
+    return x, K
 
 
 def _numbers_of(path: str | Path, lines: list[str], k: int) -> Array:

@@ -123,7 +123,7 @@ def _check(problem: Statement, backend: str, claim: object) -> None:
 
 def judge_point(
     problem: Statement, label: str, point: Any, y: Iterable[Multipliers] = (), tol: float = 1e-6,
-    feasibility: float = FEASIBILITY,
+    feasibility: float = FEASIBILITY, kind: str = "auto",
 ) -> Solution:  # fmt: skip
     """The solution of a point from elsewhere as it is given, with the status that its certificate shows.
 
@@ -132,7 +132,7 @@ def judge_point(
     """
     watch = RunMonitor(Options(tol=tol, feasibility=feasibility), label)
     own = point.multipliers if isinstance(point, Solution) and point.problem is problem else None
-    kind, V = ("factor", point.V) if isinstance(point, Solution) else ("auto", point)
+    kind, V = ("factor", point.V) if isinstance(point, Solution) else (kind, point)
     found = max(
         (watch.certify(problem, V, one, kind=kind, restoring=False) for one in (own, *y)),
         key=lambda one: one.bound if one.rigour in CERTIFIED else -np.inf,

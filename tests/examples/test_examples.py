@@ -70,10 +70,9 @@ BENCHMARKS = {
     "matrix.py": ["iris", "--gammas", "1", "--shifts", "0.1"],
     "peers.py": ["iris", "--forms", "hard_pcp", "--cap", "20"],
     "comparison.py": ["iris", "--draws", "1", "--methods", "NPKLClustering", "KMeans (no pairs)"],
-    "soundness.py": ["--before", "HEAD", "iris"],
     "versions.py": ["--before", "HEAD", "--turns", "1", "iris"],
 }
-LONG = {"memory.py", "soundness.py", "versions.py", "peers.py", "interior.py"}
+LONG = {"memory.py", "versions.py", "peers.py", "interior.py"}
 
 
 @pytest.mark.parametrize(

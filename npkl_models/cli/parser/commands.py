@@ -52,6 +52,10 @@ def _field(name: str, words: str = "", default: Any = None) -> Argument:
     return _option(field.option, words or field.words, type=reader(field), default=value)
 
 
+GIVEN = _option(
+    "problem", "a saved problem (.npz), or a semidefinite program in SDPA's sparse format (.dat-s, "
+    ".dat-s.gz), instead of --data", nargs="?", metavar="FILE",
+)  # fmt: skip
 TABLE = _file("--out", "write the table as JSON (- for standard output)")
 COMPARED = (
     _option(
@@ -68,8 +72,12 @@ COMMANDS = (
         """
   npkl solve --data wine --gamma 10
   npkl solve --data my.csv --labels class --formulation npkl --loss hinge --out answer.npz
-  npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json""",
-        (*PROBLEM, *SOLVER, _file("--out", "write the answer: .npz (everything), .json, or - for JSON")),
+  npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json
+  npkl solve theta1.dat-s --backend interior --out answer.npz""",
+        (
+            GIVEN, *PROBLEM, *SOLVER,
+            _file("--out", "write the answer: .npz (everything), .json, or - for JSON"),
+        ),
         run="problems.solve",
     ),
     Command(
@@ -160,9 +168,10 @@ COMMANDS = (
   npkl crosscheck
   npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
   npkl crosscheck --data my.csv --labels class --report page.html
-  npkl crosscheck --data usps --jobs 2 --resume folder""",
+  npkl crosscheck --data usps --jobs 2 --resume folder
+  npkl crosscheck theta1.dat-s --backends interior,sdp""",
         (
-            *PROBLEM, *COMPARED, _file("--json", TABLE[1]["help"]),
+            GIVEN, *PROBLEM, *COMPARED, _file("--json", TABLE[1]["help"]),
             _file("--resume", "store each answer in this folder, and use stored answers", "DIR"),
             _file("--report", "write the table as an HTML page"),
         ),
@@ -196,7 +205,7 @@ COMMANDS = (
   npkl explain --formulation simple_npkl --latex
   npkl explain --data my.csv --pairs pairs.csv --page handout.html""",
         (
-            *PROBLEM, _flag("--latex", "print the formulas as LaTeX"),
+            GIVEN, *PROBLEM, _flag("--latex", "print the formulas as LaTeX"),
             _file("--page", "write the same with a solution as one HTML page"),
         ),
         run="problems.explain",
@@ -258,6 +267,23 @@ COMMANDS = (
             _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
         ),
         run="others.export",
+    ),
+    Command(
+        "certify", "certify an answer to any semidefinite program",
+        "Judge the answer of any solver to a semidefinite program as it is given: objective, proved bound, "
+        "and what it misses of the constraints. The exit status is 0 if it is certified optimal, 1 if not.",
+        """
+  csdp problem.dat-s problem.sol
+  npkl certify problem.dat-s --answer problem.sol
+  npkl certify problem.dat-s --answer answer.npz --out judged.json""",
+        (
+            _file("source", "the program in SDPA's sparse format: .dat-s or .dat-s.gz", None),
+            _file("--answer", "a file as CSDP writes it, or a saved solution (.npz)", required=True),
+            _field("tol", "relative gap up to which a solution counts as optimal"),
+            _field("feasibility", "violation up to which a solution counts as feasible"),
+            _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
+        ),
+        run="others.judge",
     ),
     Command(
         "warm-up", "compile the fast loops now",

@@ -1,0 +1,97 @@
+"""Answers of other solvers to any file in SDPA's sparse format."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.cli.main import main
+from npkl_models.crosscheck.outside import judge_file
+
+# Maximise 2 K_12 - x with K_11 = 1, K_22 = 4 and x + y = 3 over x, y >= 0: 4 at K_12 = 2, x = 0 and y = 3.
+FILE = """3
+2
+2 -2
+1.0 4.0 3.0
+0 1 1 2 1.0
+0 2 1 1 -1.0
+1 1 1 1 1.0
+2 1 2 2 1.0
+3 2 1 1 1.0
+3 2 2 2 1.0
+"""
+# x = (2, 1/2, 0): x_1 F_1 + x_2 F_2 - F_0 = [[2, -1], [-1, 1/2]]; the dual matrix is K.
+ANSWER = """2.0 0.5 0.0
+1 1 1 1 2.0
+1 1 1 2 -1.0
+2 1 1 1 1.0
+2 1 1 2 2.0
+2 1 2 2 4.0
+2 2 2 2 3.0
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    source, answer = tmp_path / "p.dat-s", tmp_path / "p.sol"
+    source.write_text(FILE)
+    answer.write_text(ANSWER)
+    return source, answer
+
+
+def test_blocks_and_multipliers_are_read(files):
+    found = judge_file(*files, nm.Problem)
+    assert found.objective == pytest.approx(-4.0)
+    assert found.certificate.bound == pytest.approx(-4.0, abs=1e-6)
+    assert found.status is nm.Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("2 1 1 1 1.0", "2 1 1 1 1.01", nm.Status.INFEASIBLE_POINT),
+        ("2 1 1 2 2.0", "2 1 1 2 1.9", nm.Status.FEASIBLE_POINT),
+        ("2 1 1 2 2.0", "2 1 1 2 2.1", nm.Status.INFEASIBLE_POINT),
+        ("2.0 0.5 0.0", "2.5 0.5 0.0", nm.Status.OPTIMAL),  # other multipliers are recovered from the kernel
+    ],
+)
+def test_an_answer_is_judged_as_it_is(files, old, new, status):
+    source, answer = files
+    answer.write_text(ANSWER.replace(old, new))
+    assert judge_file(source, answer, nm.Problem).status is status
+
+
+def test_the_multipliers_of_a_sum_that_is_zero_find_their_constraint(tmp_path):
+    source = tmp_path / "g.dat-s"
+    ones = "".join(f"1 1 {i} {j} 3.0\n" for i in (1, 2) for j in range(i, 3))
+    source.write_text(f"2\n1\n2\n0 2\n0 1 1 2 -1\n{ones}2 1 1 1 1\n2 1 2 2 1\n")
+    answer = tmp_path / "g.sol"
+    answer.write_text("0.0 1.0\n2 1 1 1 1.0\n2 1 1 2 -1.0\n2 1 2 2 1.0\n")
+    found = judge_file(source, answer, nm.Problem)
+    assert found.status is nm.Status.OPTIMAL, found.summary()
+    assert found.objective == pytest.approx(-2.0)
+
+
+def test_an_answer_to_another_problem_is_refused(files):
+    source, answer = files
+    answer.write_text(ANSWER.replace("2.0 0.5 0.0", "2.0 0.5"))
+    with pytest.raises(nm.ProblemError, match="line 1: must have the 3 numbers"):
+        judge_file(source, answer, nm.Problem)
+    answer.write_text(ANSWER + "2 1 3 3 1.0\n")
+    with pytest.raises(nm.ProblemError, match="line 8: must have a row and a column"):
+        judge_file(source, answer, nm.Problem)
+
+
+def test_the_commands_take_the_file(files, tmp_path, capsys):
+    source, answer = map(str, files)
+    saved = str(tmp_path / "mine.npz")
+    assert main(["solve", source, "--out", saved]) == 0
+    assert main(["certify", source, "--answer", answer]) == 0
+    assert main(["certify", source, "--answer", saved]) == 0
+    assert main(["crosscheck", source, "--backends", "interior,sdp"]) == 0
+    assert main(["explain", source]) == 0
+    assert main(["certify", source, "--answer", answer, "--tol", "1e-15"]) == 1
+    capsys.readouterr()
+    for words in (["solve", source, "--data", "iris"], ["solve", "points.csv"]):
+        assert main(words) == 2
+    assert "points are --data FILE" in capsys.readouterr().err
+    np.testing.assert_allclose(nm.Solution.load(saved).K[0, 1], 2.0, atol=1e-4)
