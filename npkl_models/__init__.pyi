@@ -11,7 +11,8 @@ from .certify.certificate import Certificate
 from .certify.prove import certify
 from .crosscheck.run import crosscheck
 from .crosscheck.table import CrossCheck
-from .cvxpy_doors import CvxpyCertificate, InteriorSolver, certify_cvxpy, into_cvxpy
+from .cvx.judge import CvxpyCertificate, certify_cvxpy, into_cvxpy
+from .cvx.solver import InteriorSolver
 from .data import datasets
 from .errors import (
     MissingDependencyError,

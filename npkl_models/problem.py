@@ -8,7 +8,6 @@ from typing import Any, Self, Unpack, overload
 
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.sdp import to_cvxpy
-from npkl_models.cvxpy_doors import problem_of
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
@@ -123,6 +122,8 @@ class Problem(Statement):
         ProblemError
             If it is no problem of CVXPY, or its equations contradict each other.
         """
+        from npkl_models.cvx.solver import problem_of  # CVXPY is heavy
+
         return problem_of(problem, cls)
 
     @classmethod

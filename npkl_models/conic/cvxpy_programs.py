@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import cvxpy.settings as settings
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -75,7 +74,7 @@ class ConicProgram:
         if data.get("A") is not None:
             A, b = sp.csr_array(data["A"]), np.asarray(data["b"], dtype=float).ravel()
         soc, psd = ([int(k) for k in sizes] for sizes in (dims.soc, dims.psd))
-        low, high = (_ends(data.get(key), c.size) for key in (settings.LOWER_BOUNDS, settings.UPPER_BOUNDS))
+        low, high = (_ends(data.get(key), c.size) for key in ("lower_bounds", "upper_bounds"))
         zero, at, every = int(dims.zero), int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
         same = low == high
         below, above = np.isfinite(low) & ~same, np.isfinite(high) & ~same

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.data.sdpa import as_sdpa, from_sdpa, read_answer, read_solution
+from npkl_models.data.sdpa import as_sdpa, from_sdpa
+from npkl_models.data.sdpa_answer import read_answer, read_solution
 from npkl_models.errors import ProblemError
 from npkl_models.model.statement import Statement
 from npkl_models.solve.judge import judge_point

@@ -24,6 +24,8 @@ from npkl_models.linalg import Array, Index, Matrix
 
 GATHERED = 3e-8  # seconds for a pair of entries in numpy
 RATE = 1e10  # operations of dense products per second
+DENSE = 24.0  # operations of an iteration, in units of the cube of the order
+CALLS = 1e-3  # seconds of the interpreter for a part
 WIDE = 2**24  # numbers that are held at a time
 
 
@@ -44,6 +46,11 @@ class Vector:
     def norms(self) -> Array:
         """The norm of each M_e in this part (m,)."""
         return np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel())
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds of an iteration in this part."""
+        return CALLS
 
     def unit(self, size: float) -> Array:
         """The multiple of the identity."""
@@ -88,6 +95,10 @@ class Vector:
 class Block(Vector):
     """A positive semidefinite block X: the places of its rows, the cost, and A (m x order^2)."""
 
+    @property
+    def seconds(self) -> float:
+        return CALLS + DENSE * float(self.order) ** 3 / RATE + self._order[2]
+
     def unit(self, size: float) -> Array:
         return size * np.eye(self.order)
 
@@ -113,8 +124,8 @@ class Block(Vector):
         return factor
 
     @cached_property
-    def _order(self) -> tuple[Index, int]:
-        """The values with entries here, those with most entries first, and how many are multiplied."""
+    def _order(self) -> tuple[Index, int, float]:
+        """The values with entries here, most entries first, how many are multiplied, and the seconds."""
         count = np.diff(self.A.indptr)
         order = np.argsort(-count, kind="stable")[: int(np.sum(count > 0))]
         many = count[order].astype(float)
@@ -122,12 +133,12 @@ class Block(Vector):
         left = np.minimum(left, float(self.order) ** 2)
         row = 2 * self.order**2 * np.minimum(self.order, many) + 2 * self.order * many + 2 * many.sum()
         seconds = np.append(0.0, np.cumsum(row)) / RATE + GATHERED * left**2
-        return order, int(np.argmin(seconds))
+        return order, int(np.argmin(seconds)), float(seconds.min())
 
     @cached_property
     def _entries(self) -> tuple[Index, Index, Matrix]:
         """Rows and columns of the entries of the upper half that the gathered values need, and their sums."""
-        order, multiplied = self._order
+        order, multiplied, _ = self._order
         A = sp.csc_array(self.A[order[multiplied:]])
         places = np.flatnonzero(np.diff(A.indptr))
         row, column = places // self.order, places % self.order
@@ -139,7 +150,7 @@ class Block(Vector):
     def _rows(self) -> list[tuple[Index, Matrix]]:
         """The rows that are not zero of each M_e that is multiplied, and these rows as a matrix."""
         out = []
-        order, multiplied = self._order
+        order, multiplied, _ = self._order
         for e in order[:multiplied]:
             own = slice(*self.A.indptr[e : e + 2])
             at, value = self.A.indices[own], self.A.data[own]
@@ -149,7 +160,7 @@ class Block(Vector):
         return out
 
     def schur(self, X: Array, Z: Array, H: Array) -> None:
-        order, multiplied = self._order
+        order, multiplied, _ = self._order
         chunk = max(1, WIDE // self.order**2)
         for start in range(0, multiplied, chunk):
             part = self._rows[start : start + chunk]

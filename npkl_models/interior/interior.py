@@ -17,7 +17,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.factor import factor_of
 from npkl_models.interior.path import MET, Iterate
-from npkl_models.interior.program import takes
+from npkl_models.interior.program import iteration_of, takes
 from npkl_models.interior.program_run import AGAIN, ITERATIONS, ProgramRun
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY
@@ -231,6 +231,9 @@ def _merit_of(found: Certificate) -> tuple[float, float]:
 
 def cost_of(problem: Statement) -> Cost:
     """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
+    if takes(problem):
+        seconds, size = iteration_of(problem)
+        return Cost(0.02 + USUAL * seconds, size, sure=True)
     s, n, m, e = float(problem.order), float(problem.n), _multipliers(problem), _entries(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
     inner += (e if problem.basis is None else min(e, s**2)) ** 2
@@ -239,6 +242,8 @@ def cost_of(problem: Statement) -> Cost:
 
 def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
+    if takes(problem):
+        return iteration_of(problem)[0]
     s, m, rows = float(problem.order), _multipliers(problem), IN_NUMPY * _entries(problem) ** 2
     gathered = rows / USUAL if rows <= WORTH else 40 * _entries(problem) ** 2 / RATE
     return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.interior.cone import Vector, parts_of
+from npkl_models.interior.cone import RATE, Vector, parts_of
 from npkl_models.interior.steps import MORE, SHARE, solved
 from npkl_models.linalg import Array, raised_cholesky
+from npkl_models.model.facts import fact
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -63,10 +64,9 @@ class Program:
     @classmethod
     def of(cls, problem: Statement) -> Program:
         """The program of a problem that `takes` takes."""
-        A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
         b = np.concatenate([part.value for part in problem.constraints])
         sign = np.concatenate([_sign(*part.domain) for part in problem.constraints])
-        parts = parts_of(problem.cost, sp.csr_array(A))
+        parts = list(_parts(problem))
         sided = np.flatnonzero(sign)
         if sided.size:
             more = sp.csr_array((sign[sided], (sided, np.arange(sided.size))), shape=(b.size, sided.size))
@@ -86,6 +86,21 @@ class Program:
             if part.places.size and part.places[0] >= 0:
                 V[np.ix_(part.places, part.places)] = part.root(own)
         return V
+
+
+@fact
+def _parts(problem: Statement) -> tuple[Vector, ...]:
+    A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
+    return tuple(parts_of(problem.cost, sp.csr_array(A)))
+
+
+def iteration_of(problem: Statement) -> tuple[float, float]:
+    """Predicted seconds and bytes of an iteration on a problem that `takes` takes."""
+    parts, m = _parts(problem), float(sum(problem.sizes))
+    dense = sum(float(part.order) ** 2 for part in parts if part.C.ndim > 1)
+    entries = sum(float(part.A.nnz) for part in parts)
+    seconds = m**3 / 3 / RATE + sum(part.seconds for part in parts)
+    return seconds, 8.0 * (12 * dense + 3 * m**2 + 4 * entries + 3 * float(problem.n) ** 2)
 
 
 def _sign(lower: Array, upper: Array) -> Array:

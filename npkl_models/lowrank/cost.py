@@ -13,6 +13,7 @@ from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import constrained, fact
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
+from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
 
@@ -36,6 +37,7 @@ AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fe
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers p whose optimal kernels have many small eigenvalues; their factor
+PROGRAMS = 100.0  # factor for constraints with any matrices: 3 on maxG11, over 200 on truss2 of SDPLIB
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
@@ -87,7 +89,8 @@ def _growth(problem: Statement, kinked: float) -> float:
     compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.losses)
     if smooth and problem.regularizer.vacuous and not constrained(problem):
         return COMPARED_DESCENTS if compares and not problem.constraints else 1.0
-    return _kinks(problem) * kinked * (COMPARED_KINKS if compares else 1.0)
+    general = any(isinstance(term.functional, SparseMatrices) for term in problem.constraints)
+    return _kinks(problem) * kinked * (COMPARED_KINKS if compares else PROGRAMS if general else 1.0)
 
 
 def _kinks(problem: Statement) -> float:

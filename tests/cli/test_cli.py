@@ -210,7 +210,7 @@ def test_every_help_has_examples(command, capsys):
     assert f"npkl {command}" in capsys.readouterr().out.split("examples:")[1]
 
 
-def test_export_goes_there_and_back(files, tmp_path, capsys):
+def test_export_goes_there_and_back(files, tmp_path):
     source, middle, back = (str(tmp_path / name) for name in ("p.npz", "p.dat-s", "q.npz"))
     assert main(["solve", *files, "--out", source]) == 0
     assert main(["export", source, middle]) == 0
@@ -220,8 +220,8 @@ def test_export_goes_there_and_back(files, tmp_path, capsys):
     V = np.random.default_rng(0).normal(size=(8, 3))
     assert one.objective_of_factor(V) == other.objective_of_factor(V)
     (tmp_path / "foreign.dat-s").write_text('"a file of others\n1\n1\n2\n1.0\n1 1 1 1 1.0\n')
-    assert main(["export", str(tmp_path / "foreign.dat-s"), back]) == 2
-    assert "must be a file that to_sdpa wrote" in capsys.readouterr().err.replace("\n", " ")
+    assert main(["export", str(tmp_path / "foreign.dat-s"), back]) == 0
+    assert isinstance(nm.Problem.load(back).constraints[0].functional, nm.SparseMatrices)
 
 
 @pytest.mark.skipif(shutil.which("csdp") is None, reason="csdp (Debian's coinor-csdp) is not installed")

@@ -17,7 +17,7 @@ import npkl_models as nm
 from fuzz import oracles
 from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.readers import read_libsvm
-from npkl_models.data.sdpa import read_solution
+from npkl_models.data.sdpa_answer import read_solution
 from npkl_models.data.sensors import read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.problem import Problem

@@ -23,12 +23,13 @@ LOOPS = {
     "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_pieces",
     "npkl_models.lowrank.rows.compiled_apart", "npkl_models.lowrank.rows.compiled_compare",
     "npkl_models.interior.compiled", "npkl_models.applications.assign",
+    "npkl_models.cvx.solver", "npkl_models.cvx.judge",
 }  # fmt: skip
-"""Modules of compiled loops, which import numba, and so are imported by the function that runs one."""
+"""Modules that import numba or CVXPY at their top, and so are imported by the function that runs one."""
 
 HEAVY = {
     "cvxpy": (
-        "conic/", "model/box_loss.py", "model/shared_slack.py", "model/logistic.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
+        "conic/", "cvx/", "model/box_loss.py", "model/shared_slack.py", "model/logistic.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
         "model/trace_cones.py", "printed/sqlp.py",
     ),
     "matplotlib": ("show/",),
@@ -47,7 +48,7 @@ HEAVY = {
 }  # fmt: skip
 ESTIMATORS = ("applications/estimators/", "applications/metric/", "applications/unfolding.py")
 TABLES = tuple(f"cli/{name}.py" for name in ("crosscheck", "lists", "output"))
-ABOUT = {"sklearn": ESTIMATORS, "rich": TABLES, "threadpoolctl": ("linalg/threads.py",)}
+ABOUT = {"cvxpy": ("cvx/",), "sklearn": ESTIMATORS, "rich": TABLES, "threadpoolctl": ("linalg/threads.py",)}
 """Where a heavy package may be imported at the top: what is there is about nothing else. Elsewhere it is
 imported inside the functions that use it."""
 

@@ -1,0 +1,192 @@
+"""Judge the values and dual values that any solver has left in a problem of CVXPY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cvxpy
+import cvxpy.settings as s
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.answer.solution import Solution
+from npkl_models.certify.bounds import FEASIBILITY
+from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.prove import certify
+from npkl_models.conic.cvxpy_programs import ConicProgram, translated
+from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, stated
+from npkl_models.errors import ProblemError
+from npkl_models.interior.interior import BACKEND
+from npkl_models.linalg import Array
+from npkl_models.model.statement import Statement
+from npkl_models.solve.choice import solve
+
+
+@dataclass(frozen=True, eq=False)
+class CvxpyCertificate:
+    """What is proved of the values and dual values in a problem of CVXPY.
+
+    Attributes
+    ----------
+    value : float
+        The objective at the values, in the sense of the problem (minimise or maximise).
+    bound : float
+        The bound on the optimum from the dual values: exact for the costs that they meet, which differ from
+        the stated ones by ``dual_violation``.
+    relative_gap : float
+        The distance of value and bound, relative; inf if nothing is proved.
+    violation : float
+        The most by which the values miss a constraint, relative to the largest right side.
+    dual_violation : float
+        The most by which the dual values miss the costs, relative to their sizes.
+    certificate : Certificate
+        The certificate of the problem whose kernel is the dual variable (`Problem.from_cvxpy`).
+    """
+
+    value: float
+    bound: float
+    relative_gap: float
+    violation: float
+    dual_violation: float
+    certificate: Certificate
+
+    def certifies(self, tol: float = 1e-6, feasibility: float = FEASIBILITY) -> bool:
+        """Whether the values are proved to be optimal to the relative gap ``tol``."""
+        met = max(self.violation, self.dual_violation) <= feasibility
+        return met and self.relative_gap <= tol and self.certificate.rigour == "proved"
+
+    def __str__(self) -> str:
+        return (
+            f"value {self.value:.10g}, bound {self.bound:.10g}, relative gap {self.relative_gap:.1e} "
+            f"({self.certificate.rigour}); the values miss the constraints by {self.violation:.1e}, the dual "
+            f"values the costs by {self.dual_violation:.1e}"
+        )
+
+
+def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASIBILITY) -> CvxpyCertificate:
+    """Judge the values and dual values that any solver has left in a problem of CVXPY.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        A solved problem with linear, second-order and semidefinite constraints.
+    tol, feasibility : float
+        As in `certify`.
+
+    Returns
+    -------
+    CvxpyCertificate
+        Value, proved bound, gap and violations.
+
+    Raises
+    ------
+    ProblemError
+        If variables have no values, or constraints no dual values.
+    UnsupportedError
+        If the problem has other cones or integers.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import npkl_models as nm
+    >>> X = cp.Variable((2, 2), PSD=True)
+    >>> problem = cp.Problem(cp.Minimize(cp.trace(X)), [X[0, 1] == 1])
+    >>> _ = problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    >>> nm.certify_cvxpy(problem).certifies()
+    True
+    """
+    door = stated(problem)
+    x, z = _values_in(problem, door)
+    found = translated(door.program, Statement)
+    if isinstance(found, np.ndarray):
+        raise ProblemError("the equations of a problem of CVXPY must have a solution, got a contradiction")
+    y = found.multipliers_of(x)
+    judged = certify(found.problem, found.point_of(z), y, kind="kernel", tol=tol, feasibility=feasibility)
+    sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
+    value = float(door.program.c @ x) + door.offset
+    bound = found.constant + door.offset - judged.objective
+    missed = max(judged.violation, judged.indefinite)
+    return CvxpyCertificate(
+        sign * value, sign * bound, judged.relative_gap, found.violation(x), missed, judged
+    )
+
+
+def into_cvxpy(solution: Solution, problem: Any) -> float:
+    """Write the solution of ``Problem.from_cvxpy(problem)`` into the variables and constraints of CVXPY.
+
+    Returns
+    -------
+    float
+        The value of the problem, as ``problem.solve()`` returns it.
+    """
+    door = stated(problem)
+    found = translated(door.program, Statement)
+    if isinstance(found, np.ndarray) or found.problem.sizes != solution.problem.sizes:
+        raise ProblemError("a solution must be one of Problem.from_cvxpy(problem) for this problem of CVXPY")
+    problem.unpack_results(answer_of(found, solution, True), door.chain, door.inverse)
+    return float(problem.value)
+
+
+def _values_in(problem: Any, door: Stated) -> tuple[Array, Array]:
+    """Variables and dual variables in CVXPY's own order, from those of the problem."""
+    program, rows = door.program, door.program.b.size
+    variables, constraints = problem.variables(), problem.constraints
+    if any(v.value is None for v in variables):
+        raise ProblemError(
+            "the variables must have values to be certified, got None; solve the problem first"
+        )
+    if any(c.dual_value is None for c in constraints):
+        raise ProblemError("the constraints must have dual values to be certified, got None; solve first")
+
+    def primal(x: Array) -> Array:
+        found = door.read(Answer(s.OPTIMAL, x, np.zeros(program.rows), 0.0)).primal_vars
+        return np.concatenate([_numbers(found[v.id]) for v in variables])
+
+    def dual(z: Array) -> Array:
+        found = door.read(Answer(s.OPTIMAL, np.zeros(program.c.size), program.known(z), 0.0)).dual_vars
+        for c in constraints:
+            c.save_dual_value(found[c.id])
+        return np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
+
+    values = np.concatenate([_numbers(v.value) for v in variables])
+    x = _lifted(program, *_matrix(primal, program.c.size), values)
+    kept = [[(one, one.value) for one in c.dual_variables] for c in constraints]
+    duals = np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
+    D, base = _matrix(dual, rows)
+    for one, value in (pair for pairs in kept for pair in pairs):
+        one.save_value(value)
+    A = np.vstack([D, program.A.T.toarray()])
+    return x, np.linalg.lstsq(A, np.concatenate([duals - base, -program.c]), rcond=None)[0]
+
+
+def _numbers(value: Any) -> Array:
+    """The numbers of a value, a matrix, or a list of both, column by column."""
+    if isinstance(value, list | tuple):
+        return np.concatenate([_numbers(one) for one in value])
+    return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float).ravel(order="F")
+
+
+def _matrix(function: Callable[[Array], Array], size: int) -> tuple[Array, Array]:
+    """The matrix and the constant of an affine map; a map that projects on signs is read on both sides."""
+    base, columns = function(np.zeros(size)), []
+    for e in np.eye(size):
+        up = function(e) - base
+        columns.append(up if up.any() else base - function(-e))
+    return np.stack(columns, axis=1), base
+
+
+def _lifted(program: ConicProgram, P: Array, base: Array, values: Array) -> Array:
+    """The best x with P x + base = values; CVXPY's own further variables are free."""
+    x = np.linalg.lstsq(P, values - base, rcond=None)[0]
+    if np.linalg.matrix_rank(P) == P.shape[1]:
+        return x
+    A = sp.csc_array(sp.vstack([sp.csc_array(P), program.A]))
+    b = np.concatenate([values - base, program.b])
+    held = replace(program, A=A, b=b, zero=program.zero + len(P))
+    found = translated(held, Statement)
+    if isinstance(found, np.ndarray):
+        return x
+    answer = answer_of(found, solve(found.problem, BACKEND, tol=SHARP, feasibility=SHARP), True)
+    return x if answer.x is None else answer.x
