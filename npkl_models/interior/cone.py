@@ -24,7 +24,7 @@ from npkl_models.linalg import Array, Index, Matrix
 
 GATHERED = 3e-8  # seconds for a pair of entries in numpy
 RATE = 1e10  # operations of dense products per second
-DENSE = 24.0  # operations of an iteration, in units of the cube of the order
+DENSE = 6.0  # operations of an iteration, in units of the cube of the order
 CALLS = 1e-3  # seconds of the interpreter for a part
 WIDE = 2**24  # numbers that are held at a time
 
