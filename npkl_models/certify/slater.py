@@ -243,7 +243,7 @@ def identity(
 def _of_identity(problem: Statement) -> tuple[Multipliers, float] | None:
     """Multipliers y with sum y_e M_e >= floor I > 0, near the identity by least squares; None if not near."""
     n = problem.n
-    if problem.basis is not None or problem.losses or n > DENSE_EIGH:
+    if problem.basis is not None or problem.losses:
         return None
     A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
     y = lsqr(A.T, np.eye(n).ravel(), atol=1e-15, btol=1e-15)[0]
@@ -251,7 +251,9 @@ def _of_identity(problem: Statement) -> tuple[Multipliers, float] | None:
     ones = problem.split_multipliers(np.split(y, np.cumsum(problem.sizes)[:-1]))
     parts = zip(problem.constraints, ones.constraints, strict=True)
     M = sp.csr_array(sum(part.functional.adjoint(own) for part, own in parts))
-    floor = min_eigenvalue(M, query=Query("eigh")).lower - gamma(A.nnz) * rounding.multiplier_sizes(
-        problem, ones
-    )
+    if n <= DENSE_EIGH:
+        least = min_eigenvalue(M, query=Query("eigh")).lower
+    else:  # Gershgorin's circles
+        least = float(np.min(2 * M.diagonal() - abs(M).sum(axis=1)))
+    floor = least - gamma(A.nnz) * rounding.multiplier_sizes(problem, ones)
     return (ones, floor) if floor > 0 else None

@@ -25,6 +25,7 @@ from npkl_models.linalg import Array, Index, Matrix
 GATHERED = 3e-8  # seconds for a pair of entries in numpy
 RATE = 1e10  # operations of dense products per second
 DENSE = 6.0  # operations of an iteration, in units of the cube of the order
+MANY = 4  # blocks of one order that are computed together
 CALLS = 1e-3  # seconds of the interpreter for a part
 WIDE = 2**24  # numbers that are held at a time
 
@@ -46,6 +47,11 @@ class Vector:
     def norms(self) -> Array:
         """The norm of each M_e in this part (m,)."""
         return np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel())
+
+    @property
+    def block(self) -> int:
+        """The order of a block."""
+        return 1
 
     @property
     def seconds(self) -> float:
@@ -86,14 +92,18 @@ class Vector:
         """Add this part of the Schur complement to H."""
         H += (self.A.multiply(X * Z) @ self.A.T).toarray()
 
-    def root(self, factor: Array) -> Array:
-        """A square matrix R with R R' = X."""
-        return np.diag(np.sqrt(factor))
+    def fill(self, V: Array, factor: Array) -> None:
+        """Write the factor of X into its places of a factor V (n x n)."""
+        V[self.places, self.places] = np.sqrt(factor)
 
 
 @dataclass(frozen=True, eq=False)
 class Block(Vector):
     """A positive semidefinite block X: the places of its rows, the cost, and A (m x order^2)."""
+
+    @property
+    def block(self) -> int:
+        return self.order
 
     @property
     def seconds(self) -> float:
@@ -120,8 +130,8 @@ class Block(Vector):
     def longest(self, factor: Array, D: Array, share: float) -> float:
         return longest(factor, D, share)
 
-    def root(self, factor: Array) -> Array:
-        return factor
+    def fill(self, V: Array, factor: Array) -> None:
+        V[np.ix_(self.places, self.places)] = factor
 
     @cached_property
     def _order(self) -> tuple[Index, int, float]:
@@ -186,6 +196,47 @@ class Block(Vector):
         H[np.ix_(own, own)] += 0.25 * found
 
 
+@dataclass(frozen=True, eq=False)
+class Stack(Vector):
+    """Many small blocks of one order n: places (k, n), costs C (k, n, n) and coefficients A (m x k n^2)."""
+
+    @property
+    def block(self) -> int:
+        return int(self.C.shape[1])
+
+    def unit(self, size: float) -> Array:
+        return np.broadcast_to(size * np.eye(self.block), self.C.shape).copy()
+
+    def adjoint(self, y: Array) -> Array:
+        return np.asarray(self.A.T @ y).reshape(self.C.shape)
+
+    def factor(self, X: Array) -> Array:
+        return np.linalg.cholesky(X)
+
+    def inverse(self, factor: Array) -> Array:
+        L = np.linalg.inv(factor)
+        return np.asarray(L.transpose(0, 2, 1) @ L)
+
+    def between(self, X: Array, D: Array, Z: Array) -> Array:
+        P = X @ D @ Z
+        return np.asarray(0.5 * (P + P.transpose(0, 2, 1)))
+
+    def longest(self, factor: Array, D: Array, share: float) -> float:
+        L = np.linalg.inv(factor)
+        low = float(np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)).min())
+        return 1.0 if low >= -share else share / -low
+
+    def schur(self, X: Array, Z: Array, H: Array) -> None:
+        """H gains A (X kron Z) A' over all blocks."""
+        k, n = self.places.shape
+        pairs = np.einsum("kac,kbd->kabcd", X, Z).reshape(k, n * n, n * n)
+        every = np.arange(k + 1)
+        H += (self.A @ sp.bsr_array((pairs, every[:-1], every)) @ self.A.T).toarray()
+
+    def fill(self, V: Array, factor: Array) -> None:
+        V[self.places[:, :, None], self.places[:, None, :]] = factor
+
+
 def parts_of(C: Matrix, A: Matrix) -> list[Vector]:
     """The parts of a cone from the cost (n x n) and the coefficients of vec(X), A (m x n^2), both halves."""
     n = C.shape[0]
@@ -201,9 +252,14 @@ def parts_of(C: Matrix, A: Matrix) -> list[Vector]:
     parts: list[Vector] = []
     if single.size:
         parts.append(Vector(single, C.diagonal()[single], sp.csr_array(A[:, single * (n + 1)])))
-    for places in np.split(order, np.cumsum(sizes)[:-1]):
-        if places.size > 1:
-            flat = (places[:, None] * n + places).ravel()
-            own = C[places][:, places].toarray()
-            parts.append(Block(places, own, sp.csr_array(A[:, flat])))
+    every = [places for places in np.split(order, np.cumsum(sizes)[:-1]) if places.size > 1]
+    for size in np.unique([places.size for places in every]):
+        same = np.array([places for places in every if places.size == size])
+        flat = same[:, :, None] * n + same[:, None, :]
+        if len(same) >= MANY and len(same) * float(size) ** 4 <= WIDE:
+            own = np.stack([C[places][:, places].toarray() for places in same])
+            parts.append(Stack(same, own, sp.csr_array(A[:, flat.ravel()])))
+            continue
+        for places, at in zip(same, flat, strict=True):
+            parts.append(Block(places, C[places][:, places].toarray(), sp.csr_array(A[:, at.ravel()])))
     return parts

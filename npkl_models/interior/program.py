@@ -83,8 +83,8 @@ class Program:
         """The factor V (n x n) of the kernel with these blocks."""
         V = np.zeros((self.problem.n, self.problem.n))
         for part, own in zip(self.parts, factors, strict=True):
-            if part.places.size and part.places[0] >= 0:
-                V[np.ix_(part.places, part.places)] = part.root(own)
+            if part.places.flat[0] >= 0:  # others belong to one-sided constraints
+                part.fill(V, own)
         return V
 
 
@@ -97,7 +97,7 @@ def _parts(problem: Statement) -> tuple[Vector, ...]:
 def iteration_of(problem: Statement) -> tuple[float, float]:
     """Predicted seconds and bytes of an iteration on a problem that `takes` takes."""
     parts, m = _parts(problem), float(sum(problem.sizes))
-    dense = sum(float(part.order) ** 2 for part in parts if part.C.ndim > 1)
+    dense = float(sum(part.C.size for part in parts))
     entries = sum(float(part.A.nnz) for part in parts)
     seconds = m**3 / 3 / RATE + sum(part.seconds for part in parts)
     return seconds, 8.0 * (12 * dense + 3 * m**2 + 4 * entries + 3 * float(problem.n) ** 2)
@@ -118,9 +118,8 @@ class Point:
         self.S: list[Array] = []
         self.missing: list[Array] = []
         for part in parts:
-            root = np.sqrt(part.order) if part.C.ndim > 1 else 1.0
-            count = part.order if part.C.ndim > 1 else 1.0
-            far = count * float(np.max((1 + np.abs(b)) / (1 + part.norms), initial=1.0))
+            root = float(np.sqrt(part.block))
+            far = part.block * float(np.max((1 + np.abs(b)) / (1 + part.norms), initial=1.0))
             size = max(float(np.max(part.norms, initial=0.0)), float(np.linalg.norm(part.C)))
             self.X.append(part.unit(max(LEAST_SIZE, root, far)))
             self.S.append(part.unit(max(LEAST_SIZE, root, size)))

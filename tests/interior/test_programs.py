@@ -114,3 +114,31 @@ def test_a_program_without_an_interior_is_solved():
     found, exact = problem.solve("interior"), problem.solve("sdp")
     assert found.objective == pytest.approx(exact.objective, rel=1e-4, abs=1e-4)
     assert found.certificate.violation <= 1e-7
+
+
+def test_small_blocks_of_one_order_are_computed_together():
+    """A stack of blocks has the Schur complement and the steps of its blocks one by one."""
+    rng = np.random.default_rng(3)
+    sizes, m = (3,) * 6, 5
+    F = nm.SparseMatrices(18, [blocks(sizes, 0.7, rng) for _ in range(m)])
+    C = sp.csr_array(blocks(sizes, 1.0, rng))
+    (stack,) = parts_of(C, F.incidence.symmetric_operator())
+    assert stack.C.shape == (6, 3, 3)
+    X, Z = (np.stack([A @ A.T for A in rng.standard_normal((6, 3, 3))]) for _ in range(2))
+    whole = [np.zeros((18, 18)) for _ in range(2)]
+    for full, part in zip(whole, (X, Z), strict=True):
+        for places, one in zip(stack.places, part, strict=True):
+            full[np.ix_(places, places)] = one
+    H = np.zeros((m, m))
+    stack.schur(X, Z, H)
+    M = [F.matrix(e).toarray() for e in range(m)]
+    exact = [[np.trace(A @ whole[0] @ B @ whole[1]) for B in M] for A in M]
+    np.testing.assert_allclose(H, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
+    step = stack.longest(stack.factor(X), -2 * X, 0.9)
+    assert step == pytest.approx(0.45)
+    np.testing.assert_allclose(
+        stack.inverse(stack.factor(X)) @ X, np.broadcast_to(np.eye(3), X.shape), atol=1e-8
+    )
+    V = np.zeros((18, 18))
+    stack.fill(V, stack.factor(X))
+    np.testing.assert_allclose(V @ V.T, whole[0], atol=1e-10)
