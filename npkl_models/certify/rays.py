@@ -8,23 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from npkl_models.certify.bounds import CertifyOptions, bound_from
+from npkl_models.certify.slater import NEARLY
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.faces import LARGEST, complement, face_of
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor
 from npkl_models.linalg import Array
 from npkl_models.model.functionals import DISTANCES, squares
+from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizers import NoRegularizer
+from npkl_models.model.rounding import paid, slack_errors
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, positive_definite
 
 EXTRA = 2  # columns beyond those that a second-order stationary point of the search needs
 CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' sizes
@@ -53,12 +59,39 @@ def _is_ray(search: Statement, y: Multipliers) -> bool:
     if not (np.isfinite(size) and size > 0):
         return False
     unit = y.scaled(1 / size)
+    terms = zip(search.constraints, unit.constraints, strict=True)
+    magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
+    clean = Multipliers((), tuple(np.where(np.abs(nu) > NEARLY, nu, 0.0) for nu in unit.constraints))
+    if search.basis is None and search.regularizer.vacuous and _semidefinite(search, clean):
+        return -paid(search, clean) > CLEARLY * magnitude
     method = "auto" if search.order <= DENSE_EIGH else "cholesky"
     demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
     found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
-    terms = zip(search.constraints, unit.constraints, strict=True)
-    magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
     return found.rigour == "proved" and found.bound > CLEARLY * magnitude
+
+
+def _semidefinite(search: Statement, y: Multipliers) -> bool:
+    """Whether sum y_e M_e is proved to be positive semidefinite, part by part of its pattern.
+
+    Parts of order one are summed exactly, so that they may be zero; the others must be positive definite.
+    """
+    t = Incidence.stack([part.functional.incidence for part in search.constraints])
+    weight = np.concatenate(y.constraints)[t.owner]
+    live = np.flatnonzero(weight)
+    graph = sp.coo_array((np.ones(live.size), (t.row[live], t.column[live])), shape=(search.n, search.n))
+    _, label = connected_components(graph, directed=False)
+    single = np.bincount(label)[label] == 1
+    sums: dict[int, Fraction] = {}
+    for k in live[single[t.row[live]]]:
+        i = int(t.row[k])
+        sums[i] = sums.get(i, Fraction(0)) + Fraction(float(weight[k])) * Fraction(float(t.coefficient[k]))
+    if any(total < 0 for total in sums.values()):
+        return False
+    rest = np.flatnonzero(~single)
+    if rest.size > DENSE_CHOLESKY:
+        return False
+    S, errors = search.slack(y), slack_errors(search, y)[0]
+    return not rest.size or positive_definite(S[rest][:, rest], errors[rest])
 
 
 def _inner(problem: Statement, y: Multipliers) -> Multipliers:

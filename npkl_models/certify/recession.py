@@ -73,7 +73,7 @@ def _inner_direction(problem: Statement, V: Array) -> bool:
     if not (small and plain and all(part.equal for part in problem.constraints)):
         return False
     V = V / float(np.linalg.norm(V))
-    E, doubt, C = _nearest_still(problem, V), gamma(2 * problem.n), problem.cost
+    E, doubt, C = _nearest_still(problem, V), gamma(2 * problem.n + 64), problem.cost
     least = eigenvalue_floor(symmetrize(V @ V.T)) - doubt
     fall = float(np.sum(V * (C @ V))) + float(sp.linalg.norm(C)) * (E + doubt) * (1 + 1e-9)
     return bool(least > E and fall < 0)

@@ -46,7 +46,7 @@ NEAR = 1e-2  # share of the norm: eigenvalues this close to the lowest are raise
 CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # tolerance, basis size and restarts of ARPACK
 LITTLE = 1e-6  # share of the norm of the cost: an eps below it costs little
 CAPS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)  # quantiles of slopes at which multipliers are capped
-NEARLY = 1e-12  # relative to the largest multiplier: smaller ones are rounding of least squares
+NEARLY = 1e-12  # relative to the largest multiplier: smaller ones are rounding
 STEPS = tuple(4.0**-k for k in range(12))  # changes of the slack over the norm of the cost, tried in turn
 
 
@@ -231,8 +231,10 @@ def identity(
     ones, floor = found
     touched = (np.where(one != 0, own, 0.0) for own, one in zip(y.terms, ones.terms, strict=True))
     size = rounding.multiplier_sizes(problem, problem.split_multipliers(touched))
-    needed = eps + 4 * UNIT * (size + eps / floor * rounding.multiplier_sizes(problem, ones))
-    t = needed / floor * (1 + 8 * UNIT)
+    spread = 8 * UNIT * rounding.multiplier_sizes(problem, ones) / floor  # of the rounding of t y, per eps
+    if not spread < 0.5:
+        return None
+    t = (eps + 4 * UNIT * size) / floor / (1 - spread) * (1 + 8 * UNIT)
     moved = (own + t * one for own, one in zip(y.terms, ones.terms, strict=True))
     raised = problem.split_multipliers(moved)
     allowed = (part.allows(own).all() for part, own in zip(problem.terms, raised.terms, strict=True))

@@ -23,12 +23,16 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.matrices import SparseMatrices
+from npkl_models.model.misses import SMALLEST
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
 S = TypeVar("S", bound=Statement)
 INDEPENDENT = 1e-11  # pivots below this share of the largest belong to dependent equations
 MET = 1e-9  # equations that are missed by more, relative to their numbers, have no solution
+CANCELLED = 1e-13  # sums that are smaller, relative to their summands, are rounding
+STILL = 1e-6  # a ray must have A'z below this share of its summands
+CLEARLY = 1e-7  # a ray must have b'z below minus this share of its summands
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +165,30 @@ class Translation(Generic[S]):
         return Multipliers((), (w,))
 
     def violation(self, x: Array) -> float:
-        """The most by which variables miss an equation or a cone, relative to the largest right side."""
-        program, e = self.program, self.entries
-        left = program.b - program.A @ x
-        own = left[program.zero :]
-        S = sp.coo_array((own[e.row] * e.weight, (e.i, e.j)), shape=(e.order, e.order)).toarray()
-        least = np.linalg.eigvalsh(S + np.triu(S, 1).T)[0]
-        missed = max(float(np.max(np.abs(left[: program.zero]), initial=0.0)), -float(least))
-        return missed / (1 + float(np.max(np.abs(program.b), initial=0.0)))
+        """The most by which variables miss an equation or a cone, relative to the numbers that enter it."""
+        program = self.program
+        left, size = program.b - program.A @ x, np.abs(program.b) + abs(program.A) @ np.abs(x)
+        zero, at = program.zero, program.zero + program.nonneg
+        missed = [*np.abs(left[:zero]), *np.maximum(-left[zero:at], 0.0)]
+        sizes = [*size[:at]]
+        for count in program.soc:
+            own = slice(at, at + count)
+            missed.append(max(float(np.linalg.norm(left[own][1:])) - float(left[at]), 0.0))
+            sizes.append(float(size[own].max(initial=0.0)))
+            at += count
+        for order in program.psd:
+            j, i = np.triu_indices(order)
+            own, S = slice(at, at + i.size), np.zeros((order, order))
+            S[i, j] = S[j, i] = left[own] * np.where(i == j, 1.0, np.sqrt(0.5))
+            missed.append(max(-float(np.linalg.eigvalsh(S)[0]), 0.0) if order else 0.0)
+            sizes.append(float(size[own].max(initial=0.0)))
+            at += i.size
+        return _largest_share(np.array(missed), np.array(sizes))
+
+    def dual_violation(self, z: Array) -> float:
+        """The most by which dual variables miss a cost, relative to the numbers that enter it."""
+        A, c = self.program.A, self.program.c
+        return _largest_share(np.abs(A.T @ z + c), abs(A).T @ np.abs(z) + np.abs(c))
 
     def x_of(self, y: Multipliers) -> Array:
         """The variables from multipliers."""
@@ -218,7 +238,9 @@ def translated(program: ConicProgram, cls: type[S], name: str = "cvxpy") -> Tran
     if isinstance(solved, np.ndarray):
         return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
     x0, N = solved
-    A, b = program.A[program.zero :] @ N, program.b[program.zero :] - program.A[program.zero :] @ x0
+    inner, right = program.A[program.zero :], program.b[program.zero :]
+    A = _without_rounding(inner @ N, abs(inner) @ abs(N))
+    b = _without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
     e = Entries.of(program)
     if e.order == 0:
         raise UnsupportedError(
@@ -234,7 +256,7 @@ def translated(program: ConicProgram, cls: type[S], name: str = "cvxpy") -> Tran
     value = rows.data * e.weight[at]
     F = SparseMatrices(n, _summed(owner, e.i[at], e.j[at], value, n), size)
     costs = np.zeros(size)
-    costs[: N.shape[1]] = -np.asarray(N.T @ program.c)
+    costs[: N.shape[1]] = -_without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
     problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name=name)
     return Translation(program, problem, e, x0, N, float(program.c @ x0))
 
@@ -246,20 +268,44 @@ def _summed(owner: Index, i: Index, j: Index, value: Array, n: int) -> tuple[Ind
     return keys[0], keys[1], keys[2], total
 
 
+def is_ray(program: ConicProgram, z: Array) -> bool:
+    """Whether A'z = 0 and b'z < 0 up to rounding of the program's own numbers."""
+    share = _largest_share(np.abs(program.A.T @ z), abs(program.A).T @ np.abs(z))
+    return share <= STILL and -float(program.b @ z) > CLEARLY * float(np.abs(program.b) @ np.abs(z))
+
+
+def _largest_share(missed: Array, size: Array) -> float:
+    """The largest quotient, 0 for 0 / 0; a size counts as a thousandth of the largest size at least."""
+    size = np.maximum(size, SMALLEST * np.max(size, initial=0.0))
+    share = np.divide(missed, size, out=np.where(missed > 0, np.inf, 0.0), where=size > 0)
+    return float(np.max(share, initial=0.0))
+
+
+def _without_rounding(found: Any, size: Any) -> Any:
+    """Sums, with zero in place of those that are rounding of their summands; ``size`` has absolute values."""
+    if not sp.issparse(found):
+        return np.where(np.abs(found) <= CANCELLED * size, 0.0, found)
+    found, size = found.toarray(), size.toarray()
+    return sp.csr_array(np.where(np.abs(found) <= CANCELLED * size, 0.0, found))
+
+
 def _equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
     """x0 and N such that A x = b means x = x0 + N w; or z with A'z = 0 and b'z < 0."""
     if not b.size:
         return np.zeros(count), sp.eye_array(count, format="csr")
-    dense = A.toarray()
+    largest = np.maximum(abs(A).max(axis=1).toarray().ravel(), np.where(b != 0, 1e-300, 0.0))
+    unit = np.ldexp(1.0, -np.frexp(np.where(largest > 0, largest, 1.0))[1])  # rows may have any size
+    dense, right = A.toarray() * unit[:, None], b * unit
     Q, R, order = scipy.linalg.qr(dense.T, pivoting=True)
     pivots = np.abs(np.diagonal(R))
     rank = int(np.sum(pivots > INDEPENDENT * max(float(pivots.max(initial=0.0)), 1e-300)))
-    u = scipy.linalg.solve_triangular(R[:rank, :rank].T, b[order[:rank]], lower=True) if rank else np.zeros(0)
+    u = (
+        scipy.linalg.solve_triangular(R[:rank, :rank].T, right[order[:rank]], lower=True)
+        if rank
+        else np.zeros(0)
+    )
     x0 = Q[:, :rank] @ u
-    off = b - dense @ x0
-    if np.abs(off).max() > MET * (1 + np.abs(b).max()):
-        left = scipy.linalg.lstsq(dense, b)[0]
-        return dense @ left - b
+    if _largest_share(np.abs(right - dense @ x0), np.abs(right) + np.abs(dense) @ np.abs(x0)) > MET:
+        return (dense @ np.linalg.lstsq(dense, right, rcond=None)[0] - right) * unit
     N = Q[:, rank:]
-    N = np.where(np.abs(N) < 1e-15, 0.0, N)
-    return x0, sp.csr_array(N)
+    return x0, sp.csr_array(np.where(np.abs(N) < CANCELLED, 0.0, N))

@@ -9,6 +9,7 @@ from typing import Any
 import cvxpy
 import cvxpy.settings as s
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution
@@ -16,12 +17,10 @@ from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.conic.cvxpy_programs import ConicProgram, translated
-from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, stated
+from npkl_models.cvx.solver import Answer, Stated, answer_of, solved, stated
 from npkl_models.errors import ProblemError
-from npkl_models.interior.interior import BACKEND
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
-from npkl_models.solve.choice import solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +35,12 @@ class CvxpyCertificate:
         The bound on the optimum from the dual values: exact for the costs that they meet, which differ from
         the stated ones by ``dual_violation``.
     relative_gap : float
-        The distance of value and bound, relative; inf if nothing is proved.
+        The distance of value and bound over one and their absolute values, or the gap of ``certificate`` if
+        that is larger; inf if nothing is proved.
     violation : float
-        The most by which the values miss a constraint, relative to the largest right side.
+        The most by which the values miss a constraint, relative to the numbers that enter it.
     dual_violation : float
-        The most by which the dual values miss the costs, relative to their sizes.
+        The most by which the dual values miss the costs and their cones, relative to the numbers that enter.
     certificate : Certificate
         The certificate of the problem whose kernel is the dual variable (`Problem.from_cvxpy`).
     """
@@ -98,7 +98,7 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASI
     True
     """
     door = stated(problem)
-    x, z = _values_in(problem, door)
+    x, off_x, z, off_z = _values_in(problem, door)
     found = translated(door.program, Statement)
     if isinstance(found, np.ndarray):
         raise ProblemError("the equations of a problem of CVXPY must have a solution, got a contradiction")
@@ -106,11 +106,10 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASI
     judged = certify(found.problem, found.point_of(z), y, kind="kernel", tol=tol, feasibility=feasibility)
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
     value = float(door.program.c @ x) + door.offset
-    bound = found.constant + door.offset - judged.objective
-    missed = max(judged.violation, judged.indefinite)
-    return CvxpyCertificate(
-        sign * value, sign * bound, judged.relative_gap, found.violation(x), missed, judged
-    )
+    bound = door.offset - float(door.program.b @ z)
+    gap = max(judged.relative_gap, abs(value - bound) / (1 + abs(value) + abs(bound)))
+    missed = max(found.dual_violation(z), judged.indefinite, off_z)
+    return CvxpyCertificate(sign * value, sign * bound, gap, max(found.violation(x), off_x), missed, judged)
 
 
 def into_cvxpy(solution: Solution, problem: Any) -> float:
@@ -123,14 +122,24 @@ def into_cvxpy(solution: Solution, problem: Any) -> float:
     """
     door = stated(problem)
     found = translated(door.program, Statement)
-    if isinstance(found, np.ndarray) or found.problem.sizes != solution.problem.sizes:
+    if isinstance(found, np.ndarray) or not _same(found.problem, solution.problem):
         raise ProblemError("a solution must be one of Problem.from_cvxpy(problem) for this problem of CVXPY")
     problem.unpack_results(answer_of(found, solution, True), door.chain, door.inverse)
     return float(problem.value)
 
 
-def _values_in(problem: Any, door: Stated) -> tuple[Array, Array]:
-    """Variables and dual variables in CVXPY's own order, from those of the problem."""
+def _same(one: Statement, other: Statement) -> bool:
+    """Whether two problems have the same numbers."""
+    if one.n != other.n or one.sizes != other.sizes or (one.cost != other.cost).nnz:
+        return False
+    a, b = one.constraints[0], other.constraints[0]
+    mine, yours = a.functional.numbers, b.functional.numbers
+    alike = type(a.functional) is type(b.functional) and np.array_equal(a.value, b.value)
+    return alike and all(np.array_equal(mine[key], yours[key]) for key in mine)
+
+
+def _values_in(problem: Any, door: Stated) -> tuple[Array, float, Array, float]:
+    """Variables and dual variables in CVXPY's own order, and by how much they differ from those given."""
     program, rows = door.program, door.program.b.size
     variables, constraints = problem.variables(), problem.constraints
     if any(v.value is None for v in variables):
@@ -151,21 +160,32 @@ def _values_in(problem: Any, door: Stated) -> tuple[Array, Array]:
         return np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
 
     values = np.concatenate([_numbers(v.value) for v in variables])
-    x = _lifted(program, *_matrix(primal, program.c.size), values)
+    P, at = _matrix(primal, program.c.size)
+    x = _lifted(program, P, at, values)
     kept = [[(one, one.value) for one in c.dual_variables] for c in constraints]
     duals = np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
     D, base = _matrix(dual, rows)
     for one, value in (pair for pairs in kept for pair in pairs):
         one.save_value(value)
-    A = np.vstack([D, program.A.T.toarray()])
-    return x, np.linalg.lstsq(A, np.concatenate([duals - base, -program.c]), rcond=None)[0]
+    z, free = np.linalg.lstsq(D, duals - base, rcond=None)[0], scipy.linalg.null_space(D)
+    A = program.A.T.toarray()
+    if free.size:  # dual variables that CVXPY does not show, such as those of attributes of variables
+        z = z + free @ np.linalg.lstsq(A @ free, -program.c - A @ z, rcond=None)[0]
+    return x, _share(P @ x + at - values, values), z, _share(D @ z + base - duals, duals)
+
+
+def _share(missed: Array, given: Array) -> float:
+    """The largest difference relative to the largest number."""
+    size = float(np.max(np.abs(given), initial=0.0))
+    return float(np.max(np.abs(missed), initial=0.0)) / size if size else 0.0
 
 
 def _numbers(value: Any) -> Array:
     """The numbers of a value, a matrix, or a list of both, column by column."""
     if isinstance(value, list | tuple):
         return np.concatenate([_numbers(one) for one in value])
-    return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float).ravel(order="F")
+    found = np.asarray(value.toarray() if sp.issparse(value) else value).ravel(order="F")
+    return np.concatenate([found.real, found.imag]) if np.iscomplexobj(found) else found.astype(float)
 
 
 def _matrix(function: Callable[[Array], Array], size: int) -> tuple[Array, Array]:
@@ -185,8 +205,5 @@ def _lifted(program: ConicProgram, P: Array, base: Array, values: Array) -> Arra
     A = sp.csc_array(sp.vstack([sp.csc_array(P), program.A]))
     b = np.concatenate([values - base, program.b])
     held = replace(program, A=A, b=b, zero=program.zero + len(P))
-    found = translated(held, Statement)
-    if isinstance(found, np.ndarray):
-        return x
-    answer = answer_of(found, solve(found.problem, BACKEND, tol=SHARP, feasibility=SHARP), True)
+    answer = solved(held, {})
     return x if answer.x is None else answer.x

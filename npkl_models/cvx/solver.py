@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import cvxpy
 import cvxpy.settings as s
 import numpy as np
+import scipy.sparse as sp
 from cvxpy.constraints import SOC, SvecPSD
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from cvxpy.reductions.solution import failure_solution
@@ -16,8 +17,7 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.conic.cvxpy_programs import ConicProgram, Translation, translated
+from npkl_models.conic.cvxpy_programs import ConicProgram, Translation, is_ray, translated
 from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.interior.interior import BACKEND
 from npkl_models.interior.program import Program, falling
@@ -27,12 +27,11 @@ from npkl_models.solve.choice import solve
 
 S = TypeVar("S", bound=Statement)
 SHARP = 1e-8  # the relative gap and the violation that are asked for first
+USUAL, ROUGH = 1e-6, 1e-4  # gaps that still count as optimal, and as inaccurate
 STATUSES = {
-    Status.OPTIMAL: s.OPTIMAL, Status.INACCURATE: s.OPTIMAL_INACCURATE, Status.UNBOUNDED: s.INFEASIBLE,
-    Status.INFEASIBLE: s.UNBOUNDED, Status.TIME_LIMIT: s.USER_LIMIT, Status.ITERATION_LIMIT: s.USER_LIMIT,
-    Status.STOPPED: s.USER_LIMIT,
+    Status.OPTIMAL: s.OPTIMAL, Status.INACCURATE: s.OPTIMAL_INACCURATE,
+    Status.TIME_LIMIT: s.USER_LIMIT, Status.ITERATION_LIMIT: s.USER_LIMIT, Status.STOPPED: s.USER_LIMIT,
 }  # fmt: skip
-"""The kernel is the dual variable of CVXPY's problem: no bound here means no feasible point there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +85,8 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
         solver_cache: Any = None,
     ) -> Answer:  # fmt: skip
         """Solve a conic program; CVXPY calls this."""
-        program = ConicProgram.of_data(data)
         options = {key: value for key, value in solver_opts.items() if key != "use_quad_obj"}
-        if program.zero == program.b.size:  # no cone
-            return _of_equations(program)
-        found = translated(program, Statement)
-        if isinstance(found, np.ndarray):
-            return Answer(s.INFEASIBLE, z=program.known(found))
-        asked = {"tol": SHARP, "feasibility": SHARP} | options
-        return answer_of(found, solve(found.problem, BACKEND, verbose=verbose, **asked), not options)
+        return solved(ConicProgram.of_data(data), options, verbose)
 
     def invert(self, solution: Answer, inverse_data: dict[str, Any]) -> CvxpySolution:
         """The answer in CVXPY's own form; CVXPY calls this."""
@@ -118,30 +110,60 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
 
 
 def _of_equations(program: ConicProgram) -> Answer:
-    """The answer to a program with equations alone."""
-    A = program.A.toarray()
-    x = np.linalg.lstsq(A, program.b, rcond=None)[0]
-    off = A @ x - program.b
-    if np.abs(off).max(initial=0.0) > FEASIBILITY * (1 + np.abs(program.b).max(initial=0.0)):
-        return Answer(s.INFEASIBLE, z=off)
-    z = np.linalg.lstsq(A.T, -program.c, rcond=None)[0]
-    if np.abs(A.T @ z + program.c).max(initial=0.0) > FEASIBILITY * (1 + np.abs(program.c).max(initial=0.0)):
-        return Answer(s.UNBOUNDED)
-    return Answer(s.OPTIMAL, x, z, float(program.c @ x))
+    """The answer to a program with equations alone: a cone of one number that nothing restricts is added."""
+    more = sp.csc_array((1, program.c.size))
+    A = sp.csc_array(sp.vstack([program.A, more]))
+    found = solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), {})
+    z = found.z if found.z is None else found.z[: program.zero]
+    return replace(found, z=z)
+
+
+def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False) -> Answer:
+    """The answer to a program."""
+    if program.zero == program.b.size:
+        return _of_equations(program)
+    found = translated(program, Statement)
+    if isinstance(found, np.ndarray):
+        return _infeasible(program, found, None)
+    asked = {"tol": SHARP, "feasibility": SHARP} | options
+    solution = solve(found.problem, BACKEND, verbose=verbose, **asked)
+    if solution.status is Status.UNBOUNDED:
+        return _infeasible(program, _ray(found), solution)
+    if solution.status is Status.INFEASIBLE:
+        return _falling(program, solution)
+    return answer_of(found, solution, not options)
+
+
+def _infeasible(program: ConicProgram, z: Array | None, solution: Solution | None) -> Answer:
+    """INFEASIBLE, if the ray is one of the program's own numbers."""
+    if z is None or not is_ray(program, z):
+        return Answer(s.SOLVER_ERROR, solution=solution)
+    return Answer(s.INFEASIBLE, z=program.known(z), solution=solution)
+
+
+def _falling(program: ConicProgram, solution: Solution) -> Answer:
+    """No dual variables exist: the objective falls without limit, if any point is feasible."""
+    anywhere = solved(replace(program, c=np.zeros_like(program.c)), {}) if program.c.any() else None
+    if anywhere is None or anywhere.status == s.INFEASIBLE:
+        return Answer(s.INFEASIBLE, z=None if anywhere is None else anywhere.z, solution=solution)
+    status = s.UNBOUNDED if anywhere.status == s.OPTIMAL else s.INFEASIBLE_OR_UNBOUNDED
+    return Answer(status, solution=solution)
 
 
 def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) -> Answer:
     """The answer of CVXPY's form from a solution; ``relaxed`` accepts the usual tolerances, too."""
-    status = solution.status
-    if status is Status.UNBOUNDED:
-        ray = _ray(found)
-        return Answer(s.INFEASIBLE, z=None if ray is None else found.program.known(ray), solution=solution)
-    if status is Status.INFEASIBLE or solution.V is None or solution.multipliers is None:
-        return Answer(STATUSES.get(status, s.SOLVER_ERROR), solution=solution)
-    if relaxed and status is Status.INACCURATE and solution.certificate.relative_gap <= 1e-6:
-        status = Status.OPTIMAL if solution.certificate.violation <= FEASIBILITY else status
-    x, z = found.x_of(solution.multipliers), found.program.known(found.duals_of(solution.K))
-    return Answer(STATUSES.get(status, s.SOLVER_ERROR), x, z, float(found.program.c @ x), solution)
+    status, known = solution.status, solution.certificate
+    if solution.V is None or solution.multipliers is None:
+        return Answer(s.SOLVER_ERROR, solution=solution)
+    x, z = found.x_of(solution.multipliers), found.duals_of(solution.K)
+    if relaxed and status is Status.INACCURATE and known.relative_gap <= USUAL:
+        status = Status.OPTIMAL
+    if status is Status.OPTIMAL and max(found.violation(x), found.dual_violation(z)) > ROUGH:
+        status = Status.INACCURATE
+    words = STATUSES.get(status, s.SOLVER_ERROR)
+    if words == s.OPTIMAL_INACCURATE and not known.relative_gap <= ROUGH:
+        words = s.SOLVER_ERROR
+    return Answer(words, x, found.program.known(z), float(found.program.c @ x), solution)
 
 
 def _ray(found: Translation[Statement]) -> Array | None:

@@ -27,7 +27,8 @@ from npkl_models.model.multipliers import Multipliers
 
 SEPARATORS = str.maketrans(",(){}\t", " " * 6)
 EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+LEADING = re.compile(NUMBER.pattern + r"(?=$|[^0-9.eE+-])")
 FEW = 2**20  # the order of a problem that a file may declare even if it holds fewer numbers
 SMALLEST = 2  # least order of a problem
 
@@ -100,23 +101,28 @@ class _Reader:
     def count(self, what: str) -> int:
         """The whole number >= 1 at the start of the next line; SDPA ignores what follows it."""
         words = f"must begin with the number of {what}, a whole number from 1"
-        found = self.next_line(words)[0]
-        if not re.fullmatch(r"\+?\d{1,18}", found) or int(found) < 1:
+        found = re.match(r"\+?([0-9]{1,18})(?![0-9.eE])", self.next_line(words)[0])
+        if found is None or int(found[1]) < 1:
             raise self.fail(words)
-        return int(found)
+        return int(found[1])
 
     def numbers(self, count: int, what: str) -> list[str]:
-        """So many numbers from the next lines; SDPA ignores what follows them."""
+        """So many numbers from the next lines; words after them are ignored, and more numbers an error."""
         found: list[str] = []
+        words = f"must have {count} numbers, the {what}"
         while len(found) < count:
-            words = f"must have {count} numbers, the {what}"
             for word in self.next_line(words):
-                if not NUMBER.fullmatch(word):
-                    if len(found) < count:
-                        raise self.fail(words)
+                number = LEADING.match(word)
+                if number is None and len(found) < count:
+                    raise self.fail(words)
+                if number is None:
                     break
-                found.append(word)
-        return found[:count]
+                found.append(number[0])
+                if number[0] != word:
+                    break
+        if len(found) > count:
+            raise self.fail(words)
+        return found
 
 
 def read_program(path: Path, text: str) -> Program:
@@ -135,7 +141,7 @@ def read_program(path: Path, text: str) -> Program:
             f"must have at most {most} constraints and blocks, as many as the file has characters"
         )
     sizes = reader.numbers(count, "orders of the blocks")
-    blocks = [int(word) if re.fullmatch(r"[+-]?\d{1,18}", word) else None for word in sizes]
+    blocks = [int(word) if re.fullmatch(r"[+-]?[0-9]{1,18}", word) else None for word in sizes]
     if None in blocks:
         raise reader.fail("must have whole numbers as the orders of the blocks")
     orders = np.array(blocks, dtype=np.int64)
@@ -192,7 +198,7 @@ def _check(reader: _Reader, found: Array, at: Index, m: int, orders: Index) -> N
         (whole, "must have whole numbers for matrix, block, row and column"),
         (known, f"must have a matrix from 0 to {m} and a block from 1 to {orders.size}"),
         (inside, "must have a row and a column of its block"),
-        (~(inside & (order < 0) & (i != j)), "must lie on the diagonal of a diagonal block"),
+        (~(inside & (order < 0) & (i != j) & (value != 0)), "must lie on the diagonal of a diagonal block"),
     )
     for right, words in checks:
         if not right.all():

@@ -161,6 +161,8 @@ class Point:
     def advance(self) -> None:
         """One iteration; LinAlgError if X, S or H can no longer be factorised."""
         parts, m = self.program.parts, self.program.b.size
+        if not self.inner > 0:
+            raise np.linalg.LinAlgError("the gap is zero")
         Z = [part.inverse(L.copy()) for part, L in zip(parts, self.factors_S, strict=True)]
         H = np.zeros((m, m))
         for part, X, own in zip(parts, self.X, Z, strict=True):

@@ -96,6 +96,11 @@ class Functional(Owner, ABC):
         return 0
 
     @property
+    def magnitudes(self) -> Array | float:
+        """The largest absolute entry of each matrix, where it is not about one."""
+        return 1.0
+
+    @property
     def numbers(self) -> dict[str, Array | Index]:
         """The vectors, by name, that define the functional besides its indices."""
         return {}

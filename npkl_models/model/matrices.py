@@ -76,7 +76,7 @@ class SparseMatrices(Functional):
                 for k, kind in ((0, np.intp), (1, np.intp), (2, float))
             )
             count = len(parts)
-        count = max(count, 1) if size is None else whole_number(size, f"the number of {self.kind}", 1)
+        count = max(count, 1) if size is None else whole_number(size, f"the number of {self.kind}", 0)
         self._hold(count, owner, row, column, entry)
 
     def _hold(self, size: int, owner: Index, row: Index, column: Index, entry: Array) -> None:
@@ -114,6 +114,12 @@ class SparseMatrices(Functional):
     @property
     def additions(self) -> int:
         return int(np.max(np.bincount(self.owner, minlength=1), initial=0))
+
+    @property
+    def magnitudes(self) -> Array:
+        out = np.zeros(self.size)
+        np.maximum.at(out, self.owner, np.abs(self.entry))
+        return np.where(out > 0, out, 1.0)
 
     @property
     def numbers(self) -> dict[str, Array | Index]:

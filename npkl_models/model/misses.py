@@ -117,8 +117,8 @@ def constraints_missed(
     parts, out = tuple(constraints), []
     largest: dict[type[Functional], float] = {}
     for part in parts:
-        kind = type(part.functional)
-        largest[kind] = max(largest.get(kind, 0.0), float(np.max(np.abs(part.value), initial=0.0)))
+        kind, asked = type(part.functional), np.abs(part.value) / part.functional.magnitudes
+        largest[kind] = max(largest.get(kind, 0.0), float(np.max(asked, initial=0.0)))
     for part in parts:
         f, b = part.functional, np.abs(part.value)
         value, size = (
@@ -130,7 +130,7 @@ def constraints_missed(
             doubt = doubt + f.change_of_factor(V, off)
         residual = part.excess(value)
         doubt = np.where(part.excess(value - doubt) == part.excess(value + doubt), 0.0, doubt)
-        least = largest[type(f)]
+        least = largest[type(f)] * f.magnitudes
         scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALLEST * least)), least)
         scale = np.where(scale > 0, scale, f.scale_of_factor(V))
         missed = (np.abs(residual) + doubt) * (1 + gamma(4))  # subtraction and division round, too

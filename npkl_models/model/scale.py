@@ -28,7 +28,7 @@ def kernel_unit(
     """
     if any(term.loss.rescaled(term.target, term.weight, 1.0) is None for term in terms):
         return 1.0
-    asked = [part.value for part in constraints]
+    asked = [part.value / part.functional.magnitudes for part in constraints]
     asked += [term.target for term in terms if not term.loss.sign_targets]
     largest = max((float(np.max(np.abs(values), initial=0.0)) for values in asked), default=0.0)
     if largest > 0:
@@ -42,6 +42,17 @@ def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
     largest = float(np.max(np.abs(cost.data), initial=0.0))
     faint = FAINT * (losses / kernel) if largest > 0 else losses / kernel
     return max(largest, faint) or 1.0
+
+
+def least_unit(constraints: Sequence[Constraint], kernel: float) -> float:
+    """The unit of kernels in a reference value: the least that a constraint asks for if any matrices enter.
+
+    A large target of one such constraint says nothing about the size of the objective.
+    """
+    if all(np.ndim(part.functional.magnitudes) == 0 for part in constraints):
+        return kernel
+    asked = np.concatenate([np.abs(part.value / part.functional.magnitudes) for part in constraints])
+    return float(np.min(asked[asked > 0], initial=kernel))
 
 
 def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:

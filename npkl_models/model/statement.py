@@ -139,7 +139,8 @@ class Statement(Owner):
     @cached_property
     def reference(self) -> float:
         """The reference value in the relative gap: the least loss at K = 0, or a typical cost if smaller."""
-        return scale.reference(self.cost, self.losses, self.kernel_unit)
+        unit = scale.least_unit(self.constraints, self.kernel_unit)
+        return scale.reference(self.cost, self.losses, unit)
 
     def size(self, *values: float) -> float:
         """The denominator of a relative difference of objectives: reference plus their absolute values."""

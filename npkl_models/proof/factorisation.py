@@ -154,7 +154,7 @@ def positive_definite(S: Matrix, error: Array) -> bool:
             L = scipy.linalg.cholesky(A, lower=True, check_finite=False)
         except scipy.linalg.LinAlgError:
             return False
-        needed = error + unit * _row_sums(L) + 4 * UNIT * (np.abs(given) + margin)
+        needed = error + unit * _row_sums(L) + 4 * UNIT * (np.abs(given) + margin) + n * TINY
         if (needed <= margin).all():
             return True
         margin = 2 * needed

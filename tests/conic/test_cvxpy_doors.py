@@ -106,3 +106,77 @@ def test_what_has_other_cones_is_refused():
         nm.Problem.from_cvxpy(np.eye(2))
     with pytest.raises(nm.ProblemError, match="solve the problem first"):
         nm.certify_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]))
+
+
+def status_of(problem):
+    problem.solve(solver=nm.InteriorSolver())
+    return problem.status, problem.value
+
+
+def rows_of_any_size():
+    """Programs whose equations have rows of very different sizes, or make the rest cancel."""
+    x = cp.Variable(2)
+    yield x[1], [1e6 * x[0] == 1e6, 1e-6 * x[1] == 1e-6, x[1] >= -5], 1.0
+    yield x[1], [1e6 * x[0] == 1e6, 1e-6 * x[1] == 1e-6, x[0] >= -5], 1.0
+    yield x[1], [1e6 * x[0] == 0, 1e-6 * x[1] == 1, x[1] >= -5], 1e6
+    yield x[0], [x[0] == 1, x[0] == 2, x[1] == 1e8], np.inf
+    yield x[0], [x[0] == 1, x[0] == 1.05, x[1] == 1e8, x >= 0], np.inf
+    yield 1e-8 * x[0], [x[1] == 1], -np.inf
+    y = cp.Variable(3)
+    yield cp.sum(y), [cp.sum(y) == 1, y[0] >= 0], 1.0
+    z = cp.Variable(5)
+    yield z[0], [cp.sum(z) == 5, z >= 1], 1.0
+    X = cp.Variable((3, 3), symmetric=True)
+    f = cp.trace(X) + 3 * X[0, 1]
+    yield f, [f == 7, X[:2, :2] >> 0], 7.0
+    yield -x[0], [x[0] >= 3], -np.inf
+
+
+@pytest.mark.parametrize("k", range(10))
+def test_equations_of_any_size(k):
+    cost, held, expected = list(rows_of_any_size())[k]
+    status, value = status_of(cp.Problem(cp.Minimize(cost), held))
+    words = {np.inf: "infeasible", -np.inf: "unbounded"}.get(expected, "optimal")
+    assert status == words
+    assert value == pytest.approx(expected, rel=1e-6)
+
+
+TIGHT = {"solver": "CLARABEL", "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+
+
+def test_a_judge_sees_every_number_that_is_given():
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(1e8 * (x[0] + 2 * x[1])), [1e8 * x[0] >= 1, 1e8 * x[1] >= 1])
+    problem.solve(**TIGHT)
+    assert nm.certify_cvxpy(problem).certifies()
+    one, two = problem.constraints
+    first, second = one.dual_value, two.dual_value
+    one.save_dual_value(second)
+    two.save_dual_value(first)
+    assert not nm.certify_cvxpy(problem).certifies()
+    v = cp.Variable()
+    problem = cp.Problem(cp.Minimize(1e8 * v), [1e8 * v >= 1])
+    problem.solve(**TIGHT)
+    v.save_value(np.array(40e-8))
+    assert not nm.certify_cvxpy(problem).certifies()
+    H, M = cp.Variable((2, 2), hermitian=True), np.array([[2, 1j], [-1j, 3]])
+    problem = cp.Problem(cp.Minimize(cp.real(cp.trace(H @ M))), [H >> 0, cp.real(cp.trace(H)) == 1])
+    problem.solve(**TIGHT)
+    assert nm.certify_cvxpy(problem).certifies()
+    H.save_value(H.value.conj())
+    assert not nm.certify_cvxpy(problem).certifies()
+    X = cp.Variable((2, 2), PSD=True)
+    problem = cp.Problem(cp.Minimize(cp.trace(X)), [X[0, 1] == 1])
+    problem.solve(**TIGHT)
+    assert nm.certify_cvxpy(problem).certifies()
+    X.save_value(X.value + np.array([[0, 1.0], [-1, 0]]))
+    assert not nm.certify_cvxpy(problem).certifies()
+
+
+def test_a_solution_of_another_problem_is_not_written():
+    def stated(a):
+        x = cp.Variable(2)
+        return cp.Problem(cp.Minimize(cp.sum(x)), [x >= a])
+
+    with pytest.raises(nm.ProblemError, match="from_cvxpy"):
+        nm.into_cvxpy(nm.Problem.from_cvxpy(stated(1.0)).solve("interior"), stated(5.0))

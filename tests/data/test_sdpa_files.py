@@ -9,7 +9,7 @@ import npkl_models as nm
 
 FILE = """"A title
 * a comment
- 2 = mDIM
+ 2=mDIM
  3 = nBLOCK
  {2, -2, 1} = bLOCKsTRUCT
 {1.0, +2.5D0}
@@ -61,7 +61,7 @@ def test_the_optimum_of_a_file_is_minus_the_optimum_of_the_problem(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (" 2 = mDIM", " two", "line 3: must begin with the number of constraints"),
+        (" 2=mDIM", " two", "line 3: must begin with the number of constraints"),
         ("{2, -2, 1}", "{2, -2}", "line 5"),
         ("{1.0, +2.5D0}", "{1.0, inf}", "line 6"),
         ("0 1 2 2 -1", "0 1 2 2", "line 8: must be five numbers"),
@@ -70,7 +70,9 @@ def test_the_optimum_of_a_file_is_minus_the_optimum_of_the_problem(tmp_path):
         ("1 2 1 1 1.0", "1 1 2 1 1.0", "line 12: must be stated once"),
         ("2 3 1 1 1.0", "3 3 1 1 1.0", "line 17: must have a matrix from 0 to 2"),
         ("2 3 1 1 1.0", "2 3 1 1 nan", "line 17"),
-        (" 2 = mDIM", " 99999999999", "at most"),
+        (" 2=mDIM", " 99999999999", "at most"),
+        ("{1.0, +2.5D0}\n", "", "line 6: must have 2 numbers"),
+        ("{1.0, +2.5D0}", "{1.0, +2.5D0, 3}", "line 6: must have 2 numbers"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, old, new, words):

@@ -142,3 +142,30 @@ def test_small_blocks_of_one_order_are_computed_together():
     V = np.zeros((18, 18))
     stack.fill(V, stack.factor(X))
     np.testing.assert_allclose(V @ V.T, whole[0], atol=1e-10)
+
+
+def test_the_gap_is_relative_to_the_objective_and_not_to_a_large_target():
+    """Rows of constraints may have any size, and a target that does not matter may be large."""
+    heavy = nm.Constraint(nm.SparseMatrices(2, [1e8 * np.eye(2)]), lower=1e8)
+    problem = nm.Problem(np.eye(2), heavy)
+    assert problem.solve("interior").objective == pytest.approx(1.0, rel=1e-5)
+    assert not nm.certify(problem, np.diag([30.0, 10.0]), kind="kernel").certifies(1e-6)
+    two = nm.SparseMatrices(3, [np.diag([1.0, 1.0, 0.0]), np.diag([0.0, 0.0, 1.0])])
+    problem = nm.Problem(np.diag([1.0, 2.0, 0.0]), nm.Constraint(two, equal=[1.0, 1e8]))
+    assert not nm.certify(problem, np.diag([0.0, 1.0, 1e8]), kind="kernel").certifies(1e-6)
+    assert nm.certify(problem, np.diag([1.0, 0.0, 1e8]), kind="kernel").certifies(1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_size_of_a_row_does_not_matter(scale):
+    problem, M, b = program(2)
+    factors = np.where(np.arange(len(M)) % 2, scale, 1.0)
+    scaled = nm.SparseMatrices(problem.n, [s * B for s, B in zip(factors, M, strict=True)])
+    found = nm.Problem(problem.cost, nm.Constraint(scaled, equal=factors * b)).solve("interior")
+    assert found.status is nm.Status.OPTIMAL, found.message
+    assert found.objective == pytest.approx(problem.solve("interior").objective, rel=1e-5)
+
+
+def test_an_upper_bound_alone_is_no_bound():
+    problem = nm.Problem(-np.eye(2), nm.Constraint(nm.SparseMatrices(2, [np.diag([1.0, 0.0])]), upper=1.0))
+    assert problem.solve("interior").status in (nm.Status.UNBOUNDED, nm.Status.INACCURATE)
