@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,16 +163,23 @@ def _values_in(problem: Any, door: Stated) -> tuple[Array, float, Array, float]:
     values = np.concatenate([_numbers(v.value) for v in variables])
     P, at = _matrix(primal, program.c.size)
     x = _lifted(program, P, at, values)
-    kept = [[(one, one.value) for one in c.dual_variables] for c in constraints]
     duals = np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
-    D, base = _matrix(dual, rows)
-    for one, value in (pair for pairs in kept for pair in pairs):
-        one.save_value(value)
+    with _kept(constraints):
+        D, base = _matrix(dual, rows)
     z, free = np.linalg.lstsq(D, duals - base, rcond=None)[0], scipy.linalg.null_space(D)
     A = program.A.T.toarray()
     if free.size:  # dual variables that CVXPY does not show, such as those of attributes of variables
         z = z + free @ np.linalg.lstsq(A @ free, -program.c - A @ z, rcond=None)[0]
     return x, _share(P @ x + at - values, values), z, _share(D @ z + base - duals, duals)
+
+
+@contextmanager
+def _kept(constraints: list[Any]) -> Iterator[None]:
+    """Dual values as they were, after the block."""
+    kept = [(one, one.value) for c in constraints for one in c.dual_variables]
+    yield
+    for one, value in kept:
+        one.save_value(value)
 
 
 def _share(missed: Array, given: Array) -> float:

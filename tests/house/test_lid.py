@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 44_800),
-    "lines of tests": (lambda: lines(TESTS), 29_900),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 47_000),
+    "lines of tests": (lambda: lines(TESTS), 30_600),
     "numeric constants at module level": (lambda: constants(PACKAGE), 800),
     "public names": (lambda: len(nm.__all__), 110),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 26_100),
