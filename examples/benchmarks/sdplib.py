@@ -36,10 +36,11 @@ def ours(path: Path, backend: str, cap: float) -> dict:
             "status": type(error).__name__,
             "seconds": time.process_time() - began,
         }
-    known, seconds = found.certificate, time.process_time() - began
+    seconds = time.process_time() - began
     out = {"m": m, "n": problem.n, "status": found.status.name, "backend": found.backend, "seconds": seconds}
     if found.V is None:
         return out
+    known = found.certificate
     return out | {
         "optimum": -found.objective, "bound": -known.bound, "gap": known.relative_gap,
         "violation": known.violation, "rigour": known.rigour,
