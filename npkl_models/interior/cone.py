@@ -174,7 +174,7 @@ class Block(Vector):
         chunk = max(1, WIDE // self.order**2)
         for start in range(0, multiplied, chunk):
             part = self._rows[start : start + chunk]
-            U = np.stack([symmetric_part(X[:, rows] @ np.asarray(M @ Z)) for rows, M in part])
+            U = np.stack([X[:, rows] @ np.asarray(M @ Z) for rows, M in part])  # the M_f are symmetric
             found = np.asarray(self.A @ U.reshape(len(part), -1).T)
             own = order[start : start + len(part)]
             later = order[start:]
