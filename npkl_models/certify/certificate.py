@@ -199,6 +199,7 @@ MEANING = {
     "shift": "the multipliers of the diagonal were raised",
     "constraint shift": "the multipliers of constraints on the diagonal were raised",
     "distances": "the multipliers of distances were raised",
+    "identity": "the multipliers whose matrices add up to about the identity were raised",
     "scale": "all multipliers were scaled down",
     "scale up": "all multipliers were scaled up",
     "local scale": "multipliers around a few points were scaled down",

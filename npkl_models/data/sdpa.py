@@ -140,6 +140,8 @@ def from_sdpa(path: str | Path, cls: type[S]) -> S:
     with gate(path, "a file in SDPA's sparse format"):
         text = text_of(path)
         if not text.startswith(f"*{MARK}\n"):
+            if MARK.split()[0] in text[: 2 * len(MARK)]:
+                raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, got another first line")
             found = read_program(path, text)
             name = path.name.removesuffix(path.suffix if path.suffix in PACKED else "")
             return cls(found.cost, found.constraints, name=name.removesuffix(".dat-s"))
