@@ -48,7 +48,7 @@ def test_every_repair_is_valid_where_it_applies(small, exact, name):
     problems["arc"] = (arc, arc.solve("sdp", eps=1e-9))
     problems["arc, short"] = problems["arc"]
     ones = nm.Constraint(nm.SparseMatrices(4, [np.eye(4), np.ones((4, 4))]), equal=[1.0, 2.0])
-    program = nm.Problem(np.diag([1.0, 2.0, 0.5, 3.0]), (ones,))
+    program = nm.Problem(np.diag([1.0, -1.0, 0.5, 3.0]) + 0.3, (ones,))
     problems["program"] = (program, program.solve("sdp", eps=1e-9))
     for kind, (problem, solution) in problems.items():
         if problem.regularizer.finite_support:
