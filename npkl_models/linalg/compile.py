@@ -48,13 +48,13 @@ def worth(seconds: float) -> bool:
     return installed() and seconds > WORTH and available()
 
 
-def compiled(function: Any, inline: str = "never") -> Any:
+def compiled(function: Any, **more: Any) -> Any:
     """The compiled function, whose machine code is kept on disk; without numba the function itself."""
     if not available():
         return function
     import numba
 
-    options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
+    options = {"error_model": "numpy", "fastmath": FAST, **more}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder can be written to, so that each process compiles
@@ -64,6 +64,11 @@ def compiled(function: Any, inline: str = "never") -> Any:
 def inlined(function: Any) -> Any:
     """A compiled part of a loop, inlined because a call with many arrays takes much time."""
     return compiled(function, inline="always")
+
+
+def embedded(function: Any) -> Any:
+    """A short compiled part of loops, which the compiler of machine code puts in the place of its calls."""
+    return compiled(function, forceinline=True)
 
 
 def intrinsic(function: Any) -> Any:

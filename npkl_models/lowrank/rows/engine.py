@@ -113,14 +113,6 @@ class BCDEngine(FactorEngine):
         else:
             self._sweep()
 
-    def measure(self, measured: tuple[float, float] | None) -> None:
-        """Set objective and residual after a sweep, from its own measurements or by an evaluation."""
-        self.work += self.sweep_seconds()
-        if measured is None:
-            self.merit = self._evaluate()
-        else:
-            self._from_sweep(*measured)
-
     def sweep_seconds(self) -> float:
         """The predicted seconds of a sweep, and of the rows that the last sweep has left to numpy."""
         left = ROW_LEFT * self.sweeper.left
@@ -134,7 +126,8 @@ class BCDEngine(FactorEngine):
         if not self.sweeper.compiled and self.swept % USUAL_SWEEPS == 0:
             self.sweeper = self.make_sweeper()
         self.centred(self.V)
-        self.measure(measured)
+        self.work += self.sweep_seconds()
+        self._from_sweep(*measured)
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
