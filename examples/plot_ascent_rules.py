@@ -16,7 +16,7 @@ import npkl_models as nm
 data = nm.datasets.load("iris")
 pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
 L = nm.laplacian(data.X, n_neighbors=5)
-cases = {"tr K^2 <= n": {"bound": 150.0}, "(1/2) tr K^2": {"penalty": 1.0}}
+cases = {"tr K^2 <= n": {"trace_bound": 150.0}, "(1/2) tr K^2": {"penalty": 1.0}}
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 print("case | rule | eigendecompositions to a relative gap of 1e-2, 1e-4, 1e-6 | status")
 for ax, (title, how) in zip(axes, cases.items(), strict=True):

@@ -18,7 +18,7 @@ from npkl_models.show import plots
 
 data = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(data.X)
-problem = nm.colored_mvu(X, data.y, n_neighbors=5, bound=float(data.n))
+problem = nm.colored_mvu(X, data.y, n_neighbors=5, trace_bound=float(data.n))
 solution = problem.solve("simple_npkl")
 print(solution)
 

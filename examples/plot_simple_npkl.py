@@ -18,7 +18,7 @@ pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
 L = nm.laplacian(data.X, n_neighbors=5)
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained", sharey=True)
 for ax, p in zip(axes, (1.2, 2, 4), strict=True):
-    solution = nm.simple_npkl(L, pairs, loss="squared_hinge", p=p, bound=data.n).solve()
+    solution = nm.simple_npkl(L, pairs, loss="squared_hinge", p=p, trace_bound=data.n).solve()
     print(f"p = {p:g}: {solution}")
     plots.spectrum(solution, ax=ax)
     ax.set_title(f"p = {p:g}, rank {solution.rank}")

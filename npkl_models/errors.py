@@ -23,80 +23,27 @@ class NPKLError(Exception):
 
 
 class ProblemError(NPKLError, ValueError):
-    """The data of a problem are inconsistent, or not valid mathematically.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.Pairs(3, [(0, 7)], [])
-    Traceback (most recent call last):
-        ...
-    npkl_models.errors.ProblemError: must_link must index points 0..2, got [[0, 7]]
-    """
+    """The data of a problem are inconsistent, or not valid mathematically."""
 
 
 class OutOfRangeError(ProblemError, ArithmeticError):
-    """The objective of a point is too large for a floating-point number.
-
-    Examples
-    --------
-    >>> from npkl_models.errors import NPKLError, OutOfRangeError
-    >>> issubclass(OutOfRangeError, NPKLError)
-    True
-    """
+    """The objective of a point is too large for a floating-point number."""
 
 
 class UnsupportedError(NPKLError, ValueError):
-    """A backend, option or name does not exist, or does not support this problem.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> problem.solve("bcd", speed=3)
-    Traceback (most recent call last):
-        ...
-    npkl_models.errors.UnsupportedError: unknown option of bcd 'speed'; known are: ...
-    """
+    """A backend, option or name does not exist, or does not support this problem."""
 
 
 class SolverError(NPKLError, RuntimeError):
-    """A solver broke down and returned no point.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> issubclass(nm.SolverError, RuntimeError)
-    True
-    """
+    """A solver broke down and returned no point."""
 
 
 class WriteError(NPKLError, OSError):
-    """A file could not be written; the message names it, and an older file of this name is unchanged.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> problem = nm.Problem([[1.0, 0.0], [0.0, 1.0]], nm.LossTerm(nm.Entries(2, ([0], [1])), "hinge", 1.0))
-    >>> try:
-    ...     problem.save("no such folder/problem")
-    ... except nm.WriteError as error:
-    ...     print(error)
-    no such folder/problem.npz must be a file that can be written, got No such file or directory; ...
-    """
+    """A file could not be written; the message names it, and an older file of this name is unchanged."""
 
 
 class MissingDependencyError(NPKLError, ImportError):
-    """An optional package is missing; the message tells how to install it.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> issubclass(nm.MissingDependencyError, ImportError)
-    True
-    """
+    """An optional package is missing; the message tells how to install it."""
 
 
 def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:

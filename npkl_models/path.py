@@ -33,20 +33,7 @@ LARGEST = 1.0  # no relative gap of finite bounds is larger
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """Solutions of a problem for several values of a parameter, in ascending order of the values.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> path = nm.regularization_path(problem, "weight", [0.1, 1.0, 10.0])
-    >>> path
-    Path(weight, 3 values from 0.1 to 10)
-    >>> path.rank.shape
-    (3,)
-    """
+    """Solutions of a problem for several values of a parameter, in ascending order of the values."""
 
     parameter: str
     values: Array
@@ -191,7 +178,7 @@ def regularization_path(
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.simple_npkl(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs, bound=1.0)
+    >>> problem = nm.simple_npkl(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs, trace_bound=1.0)
     >>> path = nm.regularization_path(problem, "bound", [0.5, 1.0, 2.0])
     >>> bool((path.relative_gap <= 1e-6).all())
     True

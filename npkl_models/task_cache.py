@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.errors import NPKLError, ProblemError, WriteError
 from npkl_models.files import saved
 from npkl_models.files.atomic import write_json, write_text
-from npkl_models.files.fields import mapping, text
+from npkl_models.files.fields import text
 from npkl_models.files.gate import gate, json_of
 from npkl_models.model.storage import read
 from npkl_models.problem import Problem
@@ -81,18 +80,20 @@ def sweep(
     >>> found["nine"], type(found["none"]).__name__
     (9, 'Failure')
     """
-    names = {key: _file_name(key) for key in tasks}
+    names = {key: re.sub(r"[^\w+=,-]", "_", key) or "_" for key in tasks}
     if len(set(names.values())) < len(names):
         raise ProblemError("keys of tasks must differ in more than characters that file names cannot have")
     kept: dict[str, _Kept] = {}
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for key, task in tasks.items():
-            own = _fingerprint(key, task, about), _tolerances(task)
-            kept[key] = _Kept(Path(folder), names[key], *own)
+            parts = [*_parts(task)]
+            own = saved.checksum({"key": key, "about": about, "problems": _digests(parts)}, {})
+            kept[key] = _Kept(Path(folder, names[key]), own, _tolerances(parts))
     found = {key: result for key, one in kept.items() if (result := one.read()) is not MISSING}
-    left = {key: task for key, task in tasks.items() if key not in found}
-    for key, result in _run(left, n_jobs, kept):
+    calls = ((key, task, kept.get(key)) for key, task in tasks.items() if key not in found)
+    here = n_jobs == 1 and not configured()
+    for key, result in starmap(_run, calls) if here else spread(_run, calls, n_jobs):
         found[key] = result
         if progress is not None:
             progress(key, len(found), len(tasks))
@@ -119,21 +120,18 @@ def about(place: Path | None) -> str:
 
 def _digest(problem: Problem, options: Mapping[str, Any]) -> str:
     header, arrays = problem.pack()
-    digest = hashlib.blake2b(json.dumps([header, options], sort_keys=True, default=repr).encode())
-    for name in sorted(arrays):
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()
+    return saved.checksum(header | {"options": json.dumps(options, sort_keys=True, default=repr)}, arrays)
 
 
-def _fingerprint(key: str, task: Task, about: str) -> str:
-    """The fingerprint of a task: a hash of its key, its description and its problems."""
-    problems = []
-    for problem in (part for part in _parts(task) if isinstance(part, Problem)):
+def _digests(parts: Iterable[Any]) -> list[str]:
+    """Digests of the problems of a task."""
+    out = []
+    for problem in (part for part in parts if isinstance(part, Problem)):
         try:
-            problems.append(_digest(problem, {}))
+            out.append(_digest(problem, {}))
         except ProblemError:  # a user's loss, which no file can hold
-            problems.append(repr(problem))
-    return hashlib.blake2b(json.dumps([key, about, *problems]).encode(), digest_size=16).hexdigest()
+            out.append(repr(problem))
+    return out
 
 
 def _parts(thing: Any) -> Iterator[Any]:
@@ -150,31 +148,20 @@ def _parts(thing: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-def _tolerances(task: Task) -> dict[str, float]:
+def _tolerances(parts: Iterable[Any]) -> dict[str, float]:
     """The options of a task that decide whether its solution is OPTIMAL."""
-    options = [part for part in _parts(task) if isinstance(part, Mapping)]
+    options = [part for part in parts if isinstance(part, Mapping)]
     names = ("tol", "feasibility")
     return {name: own[name] for own in options for name in names if own.get(name) is not None}
 
 
-def _run(tasks: Mapping[str, Task], n_jobs: int, kept: Mapping[str, _Kept]) -> Iterator[tuple[str, Any]]:
-    if n_jobs == 1 and not configured():
-        yield from ((key, _one(task, kept.get(key))) for key, task in tasks.items())
-        return
-    yield from spread(_keyed, ((key, task, kept.get(key)) for key, task in tasks.items()), n_jobs)
-
-
-def _keyed(key: str, task: Task, kept: _Kept | None) -> tuple[str, Any]:
-    return key, _one(task, kept)
-
-
-def _one(task: Task, kept: _Kept | None) -> Any:
-    """The result of a task, which is stored at once; or a stored result.
+def _run(key: str, task: Task, kept: _Kept | None) -> tuple[str, Any]:
+    """The key and the result of a task, which is stored at once; or a stored result.
 
     On a cluster, a worker may store a result and be lost before it returns the result.
     """
     if kept is not None and (found := kept.read()) is not MISSING:
-        return found
+        return key, found
     try:
         result = task()
         if kept is not None and not _stopped(result):
@@ -182,14 +169,16 @@ def _one(task: Task, kept: _Kept | None) -> Any:
     except Exception as error:
         failure = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
         if kept is not None:
-            kept.failed(failure)
-        return failure
+            with contextlib.suppress(WriteError):
+                write_text(kept.file(".failed.txt"), failure.trace)
+        return key, failure
     interrupts.heed_all()
     if _stopped(result) and INTERRUPTED in result.message:
         raise KeyboardInterrupt
     if kept is not None:
-        kept.succeeded()
-    return result
+        with contextlib.suppress(OSError):  # the traceback of an earlier failure
+            kept.file(".failed.txt").unlink(missing_ok=True)
+    return key, result
 
 
 def _stopped(result: Any) -> bool:
@@ -201,64 +190,42 @@ def _stopped(result: Any) -> bool:
 class _Kept:
     """The place of a stored result, the fingerprint of its task, and the tolerances of its status."""
 
-    place: Path
-    name: str
+    path: Path
     task: str
     tolerances: Mapping[str, float]
 
     def file(self, suffix: str) -> Path:
-        return self.place / f"{self.name}{suffix}"
+        return Path(f"{self.path}{suffix}")
 
     def write(self, result: Any) -> Any:
         """Store a result, completely or not at all; return it in the form that `read` returns."""
-        plain = None if isinstance(result, Solution) else json.loads(json.dumps(result))
+        plain = result if isinstance(result, Solution) else json.loads(json.dumps(result))
         try:
             if isinstance(result, Solution):
                 header, arrays = result.pack()
                 saved.write(self.file(".npz"), header | {TASK: self.task}, arrays)
             else:
-                written = {"result": result, TASK: self.task, saved.CHECKSUM: self._checksum(plain)}
-                write_json(self.file(".json"), written)
+                value = {"result": plain, TASK: self.task}
+                write_json(self.file(".json"), value | {saved.CHECKSUM: saved.checksum(value, {})})
         except WriteError as error:
-            logger.warning("%s was not kept: %s", self.name, error)
-        return result if isinstance(result, Solution) else plain
+            logger.warning("%s was not kept: %s", self.path.name, error)
+        return plain
 
     def read(self) -> Any:
         """The stored result; MISSING unless it is complete, belongs to this task, and proves its status."""
+        path = next((path for path in map(self.file, (".npz", ".json")) if path.is_file()), None)
         try:
-            if self.file(".npz").is_file():
-                return self._solution(self.file(".npz"))
-            return self._value(self.file(".json")) if self.file(".json").is_file() else MISSING
-        except (NPKLError, OSError) as error:
-            logger.info("%s runs again: %s", self.name, error)
-            return MISSING
-
-    def _solution(self, path: Path) -> Any:
-        with gate(path, "a result of this task"):
-            header, arrays = read(path, TASK)
-            if header[TASK] != self.task or saved.CHECKSUM not in header:
+            if path is None:
                 return MISSING
-            found = Solution.unpack(header, arrays, **self.tolerances)
-            return found if found.status.name == text(header, "status") else MISSING
-
-    def _value(self, path: Path) -> Any:
-        found = mapping(json_of(path), f"{path}")
-        whole = found.get(saved.CHECKSUM) == self._checksum(found.get("result"))
-        return found["result"] if whole and found.get(TASK) == self.task and "result" in found else MISSING
-
-    def _checksum(self, result: Any) -> str:
-        return saved.checksum({"result": result, TASK: self.task}, {})
-
-    def failed(self, failure: Failure) -> None:
-        """Store the traceback of a failure, if the file can be written."""
-        with contextlib.suppress(WriteError):
-            write_text(self.file(".failed.txt"), failure.trace)
-
-    def succeeded(self) -> None:
-        """Delete the traceback of an earlier failure."""
-        with contextlib.suppress(OSError):
-            self.file(".failed.txt").unlink(missing_ok=True)
-
-
-def _file_name(key: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_+=," else "_" for letter in key) or "_"
+            with gate(path, "a result of this task"):
+                header, arrays = read(path, TASK) if path.suffix == ".npz" else (json_of(path), None)
+                if header[TASK] != self.task or saved.CHECKSUM not in header:
+                    return MISSING
+                if arrays is None:
+                    whole = header[saved.CHECKSUM] == saved.checksum(header, {})
+                    return header["result"] if whole else MISSING
+                found = Solution.unpack(header, arrays, **self.tolerances)
+                return found if found.status.name == text(header, "status") else MISSING
+        except (NPKLError, OSError) as error:
+            logger.info("%s runs again: %s", self.path.name, error)
+            return MISSING

@@ -36,7 +36,7 @@ def build(kind: str, L, pairs) -> nm.Problem:
         return nm.npkl(L, pairs, loss=loss, gamma=weight, row_norm=0.9)
     p, n = float(form[1:]), pairs.n
     if form[0] == "B":
-        return nm.simple_npkl(L, pairs, loss=loss, C=weight, p=p, bound=float(n))
+        return nm.simple_npkl(L, pairs, loss=loss, C=weight, p=p, trace_bound=float(n))
     penalty = 0.5 if p > 1 else 3.0 if loss == "linear" else 1.0  # linear: else unbounded at p = 1
     return nm.simple_npkl(L, pairs, loss=loss, C=weight, p=p, penalty=penalty)
 

@@ -103,7 +103,7 @@ LATER = (
     "model/test_pairs.py::test_pairs_from_labels_are_uniform",
     "papers/test_papers.py::test_fast_solvers_prove_themselves_on_bundled_sets",
     "papers/test_papers.py::test_subsets_against_the_interior_point",
-    "presolve/test_anchored.py::test_a_split_does_not_keep_its_problem_alive",
+    "feasibility/test_anchored.py::test_a_split_does_not_keep_its_problem_alive",
     "presolve/test_presolve_steps.py::test_of_many_parts_the_small_ones_are_one",
     "printed/test_bcdkl.py::test_the_printed_hinge_descends_and_is_not_called_optimal",
     "printed/test_bcdkl.py::test_the_printed_row_program_stalls_and_says_so",

@@ -67,7 +67,7 @@ def instances() -> dict[str, Problem]:
     return {
         "pcp": nm.pcp(L, pairs),
         "npkl": nm.npkl(L, pairs, loss="hinge"),
-        "simple_npkl": nm.simple_npkl(nm.laplacian(iris.X, n_neighbors=5), pairs, p=2, bound=150.0),
+        "simple_npkl": nm.simple_npkl(nm.laplacian(iris.X, n_neighbors=5), pairs, p=2, trace_bound=150.0),
         "hard_pcp": nm.hard_pcp(L, fewer),
         "reg_pcp": nm.reg_pcp(nm.eigenbasis(nm.laplacian(wine.X, n_neighbors=8), 12), of_wine),
         "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
@@ -80,7 +80,7 @@ def instances() -> dict[str, Problem]:
         "psde": nm.psde(ring_of_views(40), C=50.0),
         "spe": nm.spe(nm.knn_affinity(swiss_roll(60, random_state=0)[0], 4, sigma="binary"), C=2.0),
         "mve": nm.mve(swiss_roll(80, random_state=0)[0], 2, n_neighbors=6, C=100.0),
-        "colored_mvu": nm.colored_mvu(of_wine_X, wine.y, n_neighbors=5, bound=float(wine.n)),
+        "colored_mvu": nm.colored_mvu(of_wine_X, wine.y, n_neighbors=5, trace_bound=float(wine.n)),
     }
 
 

@@ -32,7 +32,7 @@ def made(backend: str, n: int) -> nm.Problem:
     pairs = nm.Pairs.from_labels(y, round(0.6 * n), round(0.6 * n), random_state=0)
     form = FORMS.get(backend, "pcp")
     if form == "simple_npkl":
-        return nm.simple_npkl(L, pairs, bound=float(n))
+        return nm.simple_npkl(L, pairs, trace_bound=float(n))
     problem = nm.pcp(L, pairs)
     return problem.with_basis(nm.eigenbasis(L, min(20, n - 2))) if form == "basis" else problem
 

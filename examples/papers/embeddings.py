@@ -73,7 +73,7 @@ def embed(name: str, method: str, seed: int) -> dict[str, Any]:
         Z, found = KernelPCA(2, kernel="rbf", gamma=1.0).fit_transform(X), {}
     elif method.startswith("MVE"):
         run = minimum_volume(
-            X, 2, n_neighbors=NEIGHBORS, C=1.0, bound=B, components="connect", max_steps=STEPS, tol=1e-9,
+            X, 2, n_neighbors=NEIGHBORS, C=1.0, trace_bound=B, components="connect", max_steps=STEPS, tol=1e-9,
             backend=METHODS[method], options=EXACT if "exact" in method else {"tol": 1e-5},
         )  # fmt: skip
         Z, gap = run.coordinates, run.solution.certificate.relative_gap
@@ -81,7 +81,7 @@ def embed(name: str, method: str, seed: int) -> dict[str, Any]:
     else:
         W = nm.knn_affinity(X, NEIGHBORS, sigma="binary")
         whole = structure_preserving(
-            W, C=1.0, bound=B, backend=METHODS[method], tol=1e-4,
+            W, C=1.0, trace_bound=B, backend=METHODS[method], tol=1e-4,
             options={"eps": 1e-7, "tol": 1e-5} if "exact" in method else {"tol": 1e-5},
         )  # fmt: skip
         Z, found = whole.coordinates(), {"objective": whole.objective, "gap": whole.relative_gap}
@@ -204,7 +204,7 @@ def colored(name: str, size: int) -> dict[str, Any]:
     chosen = np.random.default_rng(0).permutation(own)[:COLORED]
     X = np.sqrt(data.X[chosen]) if name == "news20" else data.X[chosen]  # counts, evened out
     X, y = X / np.sqrt(np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1))), data.y[chosen]
-    problem = nm.colored_mvu(X, y, n_neighbors=NEIGHBORS, bound=float(len(X)), components="connect")
+    problem = nm.colored_mvu(X, y, n_neighbors=NEIGHBORS, trace_bound=float(len(X)), components="connect")
     began = time.process_time()
     if size:
         graph = nm.laplacian(nm.knn_affinity(X, NEIGHBORS, sigma="binary"), normalized=False)

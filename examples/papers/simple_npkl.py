@@ -90,9 +90,9 @@ def run2(name: str, method: str, setting: str, seed: int) -> dict[str, Any]:
     L, B = graph(data.X, kind), float(data.n) if bound is None else bound
     family, loss = method.replace("squared hinge", "squared_hinge").split(", ")
     if family == "NPKL":  # their eq. (10): tr K bounded, by an exact solver
-        problem = nm.simple_npkl(L, pairs, loss=loss, C=1.0, p=1, bound=B)
+        problem = nm.simple_npkl(L, pairs, loss=loss, C=1.0, p=1, trace_bound=B)
         return measured(problem, "closed_form" if loss == "linear" else "interior", data.y, seed)
-    problem = nm.simple_npkl(L, pairs, loss=loss, C=1.0, bound=B)
+    problem = nm.simple_npkl(L, pairs, loss=loss, C=1.0, trace_bound=B)
     return measured(
         problem, "closed_form" if loss == "linear" else "simple_npkl", data.y, seed, time_limit=LIMIT
     )
@@ -141,7 +141,7 @@ def run45(name: str, vary: str, value: float, seed: int) -> dict[str, Any]:
     data = load(name)
     pairs = pairs_at_ratio(data.y, RATIO, seed)
     p, B = (2.0, value) if vary == "B" else (value, 1.0)
-    problem = nm.simple_npkl(nm.laplacian(data.X, 5), pairs, loss="squared_hinge", C=1.0, p=p, bound=B)
+    problem = nm.simple_npkl(nm.laplacian(data.X, 5), pairs, loss="squared_hinge", C=1.0, p=p, trace_bound=B)
     return measured(problem, "burer_monteiro" if p == 1 else "simple_npkl", data.y, seed)
 
 
@@ -215,7 +215,7 @@ def run7(name: str, method: str, seed: int) -> dict[str, Any]:
         return baseline(data, pairs, method, seed) | {"pairs": len(pairs)}
     loss = "linear" if "linear" in method else "squared_hinge"
     L = nm.laplacian(data.X, ADULT_NEIGHBORS)
-    problem = nm.simple_npkl(L, pairs, loss=loss, C=1.0, bound=float(data.n))
+    problem = nm.simple_npkl(L, pairs, loss=loss, C=1.0, trace_bound=float(data.n))
     backend = "closed_form" if loss == "linear" else "simple_npkl"
     return measured(problem, backend, data.y, seed, tol=1e-4, time_limit=LIMIT) | {"pairs": len(pairs)}
 
@@ -259,7 +259,7 @@ def converge(name: str) -> dict[str, Any]:
     data = load(name)
     pairs = pairs_at_ratio(data.y, RATIO, 0)
     L = nm.laplacian(data.X, ADULT_NEIGHBORS)
-    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, bound=float(data.n))
+    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, trace_bound=float(data.n))
     out: dict[str, Any] = {}
     runs: dict[str, tuple[str, dict[str, Any]]] = {
         "as printed": ("printed_simple_npkl", {"eigenpairs": "all"}), "default": ("simple_npkl", {}),
@@ -303,7 +303,9 @@ def chosen(pairs: nm.Pairs, fraction: float, criterion: str, L: Any, seed: int) 
     """The pairs of the least margin, or as many by chance."""
     if fraction == 1:
         return pairs
-    kernel = nm.simple_npkl(L, pairs, loss="linear", bound=float(pairs.n)).solve("closed_form", tol=1e-4)
+    kernel = nm.simple_npkl(L, pairs, loss="linear", trace_bound=float(pairs.n)).solve(
+        "closed_form", tol=1e-4
+    )
     some = pairs.select(fraction, kernel, "margin", random_state=seed)
     if criterion == "margin":
         return some
@@ -319,7 +321,7 @@ def select(fraction: float, criterion: str, seed: int) -> dict[str, Any]:
     L = nm.laplacian(data.X, 20)
     began = time.process_time()
     pairs = chosen(pairs_at_ratio(data.y, 0.6, seed), fraction, criterion, L, seed)
-    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, bound=float(data.n))
+    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, trace_bound=float(data.n))
     solution = problem.solve("simple_npkl", tol=1e-4, time_limit=LIMIT)
     seconds = time.process_time() - began
     return {"accuracy": accuracy(solution, data.y, seed), "seconds": seconds, "pairs": len(pairs)}

@@ -66,16 +66,6 @@ class Iterate(NamedTuple):
 
     ``more`` holds further measurements of the backend, by the names of `History.columns`. ``backend`` is the
     name of the backend that runs; only a callback receives it.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> stopped = problem.solve("bcd", callback=lambda iterate: iterate.iteration >= 3)
-    >>> print(stopped.status)
-    STOPPED
     """
 
     iteration: int
@@ -99,20 +89,6 @@ class History(Owner):
         Standard columns; ``bound`` is nan in iterations without a bound.
     more : mapping of str to ndarray
         Further columns of the backend, such as the residuals of admm; nan in iterations without a number.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
-    >>> solution = problem.solve("admm")
-    >>> len(solution.history) == solution.history.objective.size
-    True
-    >>> solution.history.columns[-2:]
-    ('primal', 'dual')
-    >>> bool(solution.history["primal"][-1] < solution.history["primal"][0])
-    True
     """
 
     iteration: Array = field(default_factory=lambda: np.zeros(0))

@@ -130,8 +130,8 @@ class Answers:
         """
         logs = self.log_likelihood(rates)
         largest = logs.max(axis=0)
-        together, apart = np.exp(logs - largest)
-        return together, apart, float(largest.sum())
+        together, separate = np.exp(logs - largest)
+        return together, separate, float(largest.sum())
 
     def propagate(
         self, evidence: Array, rates: ArrayLike, rounds: int = ROUNDS, first: Array | None = None
@@ -143,9 +143,9 @@ class Answers:
         rates.
         """
         m, k = self.i.size, evidence.shape[1]
-        together, apart, divided = self.likelihood(rates)
-        size = together + (k - 1) * apart  # the sum of a new message, whose sender's belief has the sum 1
-        base, step = (np.tile(part / size, 2)[:, None] for part in (apart, together - apart))
+        together, separate, divided = self.likelihood(rates)
+        size = together + (k - 1) * separate  # the sum of a new message, whose sender's belief has the sum 1
+        base, step = (np.tile(part / size, 2)[:, None] for part in (separate, together - separate))
         logs = np.log(np.maximum(evidence, LEAST))
         message = np.full((2 * m, k), 1.0 / k) if first is None else first
         for turn in range(rounds):
@@ -156,10 +156,10 @@ class Answers:
             message = np.maximum(damping * message + (1 - damping) * new, LEAST)
         cavity, points, logs_of_points = self._cavity(logs, message)
         same = np.clip(np.einsum("ek,ek->e", cavity[:m], cavity[m:]), LEAST, 1 - LEAST)
-        of_pairs = np.log(together * same + apart * (1 - same)).sum()
+        of_pairs = np.log(together * same + separate * (1 - same)).sum()
         of_messages = np.log(np.einsum("ek,ek->e", cavity, message[self.opposite])).sum()
         value = float(logs_of_points.sum() + of_pairs - of_messages) + divided
-        with_answers = same * together / (same * together + (1 - same) * apart)
+        with_answers = same * together / (same * together + (1 - same) * separate)
         return Beliefs(points / points.sum(axis=1, keepdims=True), same, with_answers, value, message)
 
     def _cavity(self, logs: Array, message: Array) -> tuple[Array, Array, Array]:

@@ -106,7 +106,7 @@ def constrained_kmeans(
     gather = membership(group, count)
     weight = np.asarray(gather.sum(axis=1)).ravel()
     groups = _Groups(
-        gather @ V, weight, _apart(pairs, count, group), float(np.sum(np.einsum("ir,ir->i", V, V)))
+        gather @ V, weight, _forbidden(pairs, count, group), float(np.sum(np.einsum("ir,ir->i", V, V)))
     )
     rng = generator(random_state)
     runs = [_restart(groups, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
@@ -135,8 +135,8 @@ def keeping(pairs: Pairs, beliefs: Array) -> Index:
     nearest = np.argsort(-score, axis=1, kind="stable")
     ranked = np.sort(score, axis=1)
     order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable") if k > 1 else np.arange(count)
-    apart = _apart(pairs, count, group)
-    labels, broken = ASSIGN(order, nearest, *_links(apart))
+    forbidden = _forbidden(pairs, count, group)
+    labels, broken = ASSIGN(order, nearest, *_links(forbidden))
     if broken:
         colours, _ = coloured(neighbours(pairs)[0], k, nearest)
         if colours is None:
@@ -148,22 +148,22 @@ def keeping(pairs: Pairs, beliefs: Array) -> Index:
     return labels[group]
 
 
-def _apart(pairs: Pairs, count: int, group: Index) -> Any:
+def _forbidden(pairs: Pairs, count: int, group: Index) -> Any:
     """The pairs of groups that must not be together, as a sparse matrix."""
     ends = group[pairs.cannot_link] if len(pairs.cannot_link) else np.zeros((0, 2), dtype=np.intp)
     both = np.concatenate([ends, ends[:, ::-1]])
     return sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(count, count))
 
 
-def _links(apart: Any) -> tuple[Index, Index]:
-    return apart.indptr.astype(np.intp, copy=False), apart.indices.astype(np.intp, copy=False)
+def _links(forbidden: Any) -> tuple[Index, Index]:
+    return forbidden.indptr.astype(np.intp, copy=False), forbidden.indices.astype(np.intp, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
     sums: Array  # sum of the rows of each group
     weight: Array  # number of points of each group
-    apart: Any  # pairs of groups that must not be together
+    forbidden: Any  # pairs of groups that must not be together
     squares: float  # sum of the squares of all rows
 
 
@@ -171,14 +171,14 @@ def _restart(groups: _Groups, k: int, max_iter: int, rng: np.random.Generator) -
     """One run: the number of broken cannot-links, the inertia, and the cluster of each group."""
     from sklearn.cluster import kmeans_plusplus
 
-    sums, weight, apart = groups.sums, groups.weight, groups.apart
+    sums, weight, forbidden = groups.sums, groups.weight, groups.forbidden
     means = sums / weight[:, None]
     seed = int(rng.integers(2**31 - 1))
     centres = (
         kmeans_plusplus(means, k, sample_weight=weight, random_state=seed)[0] if k <= len(means) else means
     )
     order = rng.permutation(len(means))
-    links = _links(apart)
+    links = _links(forbidden)
     old = np.full(len(means), -1)
     for _ in range(max_iter):
         distance = weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * sums @ centres.T

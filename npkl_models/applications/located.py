@@ -50,9 +50,9 @@ class Measured:
 
     def residuals(self, X: Array) -> tuple[Array, Array]:
         """The errors over their standard deviations (m,), and the unit vectors from j to i (m, d)."""
-        apart = X[self.i] - X[self.j]
-        length = np.linalg.norm(apart, axis=1)
-        return (length - self.d) / self.sigma, apart / np.maximum(length, 1e-300)[:, None]
+        difference = X[self.i] - X[self.j]
+        length = np.linalg.norm(difference, axis=1)
+        return (length - self.d) / self.sigma, difference / np.maximum(length, 1e-300)[:, None]
 
     def second(self, r: Array) -> Array:
         """What r''/r' of a length adds to the Hessian across each edge, for residuals r (m,)."""
@@ -199,13 +199,13 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
 def rigid_motions(X: Array) -> Array:
     """A basis (n x d x k) of orthonormal velocities of the k = d (d + 1) / 2 rigid motions of X (n x d)."""
     n, d = X.shape
-    apart = X - X.mean(axis=0)
+    centred = X - X.mean(axis=0)
     every = [np.tile(np.eye(d)[k], (n, 1)) for k in range(d)]
     for a in range(d):
         for b in range(a):
             turn = np.zeros((d, d))
             turn[a, b], turn[b, a] = 1.0, -1.0
-            every.append(apart @ turn)
+            every.append(centred @ turn)
     basis = scipy.linalg.qr(np.stack(every, axis=2).reshape(n * d, -1), mode="economic")[0]
     return np.asarray(basis.reshape(n, d, -1))
 

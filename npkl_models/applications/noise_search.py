@@ -131,8 +131,8 @@ class Search:
         if self.fixed is None:
             place = max(place, self._ascend(_without(place), self._steps), key=self.value)
         if self.fixed is None and place.other is None and len(self.answers) >= ENOUGH:
-            apart = replace(place, other=place.at[0])
-            better = self._ascend(apart, self._steps)
+            two_rates = replace(place, other=place.at[0])
+            better = self._ascend(two_rates, self._steps)
             if self.value(better) > self.value(place):
                 return better
         return place

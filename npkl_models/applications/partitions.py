@@ -81,9 +81,9 @@ class Witnesses:
 
     def of_answers(self, labels: Index, rates: Array, answers: Answers | None = None) -> float:
         """Logarithm of the probability of all answers (those of `rates`), if the partition is true."""
-        together, apart = (answers or self.answers).log_likelihood(rates)
+        together, separate = (answers or self.answers).log_likelihood(rates)
         same = labels[self.answers.i] == labels[self.answers.j]
-        return float(np.where(same, together, apart).sum())
+        return float(np.where(same, together, separate).sum())
 
     def of_graph(self, labels: Index) -> float:
         """Logarithm of the likelihood of the edges, relative to that of one cluster."""
@@ -110,9 +110,9 @@ class Witnesses:
         points = first_beliefs(labels, k, KEPT)
         common, own, answers = self.rates(labels)
         before = np.einsum("ec,ec->e", points[answers.i], points[answers.j])
-        together, apart, _ = answers.likelihood(own)
+        together, separate, _ = answers.likelihood(own)
         said = before * together
-        said = said / (said + (1 - before) * apart)
+        said = said / (said + (1 - before) * separate)
         value = self.of_answers(labels, own, answers)
         right = self.of_answers(labels, np.full((answers.annotators, 2), RATES[0]))
         price = float(np.log(max(len(answers), ENOUGH))) / 2

@@ -32,12 +32,12 @@ class Compared:
         i, j = rows[:, 0], rows[:, 1]
         one, other = (i, rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2], rows[:, 3])
         self.rows, self.m, self.n = rows, len(rows), n
-        self.apart = _differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
-        self.back = self.apart.T.tocsr()
+        self.differences = _differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
+        self.back = self.differences.T.tocsr()
 
     def distances(self, V: Array) -> tuple[Array, Array]:
         """The squared distances of a factor V (n x r): the near ones and the far ones."""
-        squared = _row_squares(self.apart @ V)
+        squared = _row_squares(self.differences @ V)
         return squared[: self.m], squared[self.m :]
 
     def descend(self, V: Array, rule: Rule, penalty: float, accuracy: float, steps: int) -> Array:
@@ -49,7 +49,7 @@ class Compared:
 
         def value(flat: Array) -> tuple[float, Array]:
             W = flat.reshape(n, r)
-            between = self.apart @ W
+            between = self.differences @ W
             squared = _row_squares(between)
             total, of_near, of_far = rule(squared[: self.m], squared[self.m :])
             between *= np.concatenate([of_near, of_far])[:, None]

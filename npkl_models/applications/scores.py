@@ -35,11 +35,11 @@ def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str 
     from sklearn.metrics.cluster import pair_confusion_matrix
 
     chosen("drawn_from", drawn_from, ("clusters", "labels"))
-    (apart, merged), (split, together) = pair_confusion_matrix(*_pair(labels, clusters)).astype(float)
+    (separate, merged), (split, together) = pair_confusion_matrix(*_pair(labels, clusters)).astype(float)
     if drawn_from == "labels":
         split, merged = merged, split
-    ones, twos = together + merged, apart + split
-    shares = [good / total for good, total in ((together, ones), (apart, twos)) if total > 0]
+    ones, twos = together + merged, separate + split
+    shares = [good / total for good, total in ((together, ones), (separate, twos)) if total > 0]
     return float(np.mean(shares)) if shares else 1.0
 
 

@@ -100,8 +100,8 @@ class CostGradient:
         slope = self.affinities(S, normalized)
         whole = sp.coo_array(S)
         change = slope.data * whole.data / width**2  # -d S_ij / d (distance^2 / 2), times the derivative
-        apart = (points[whole.row] - points[whole.col]) ** 2
-        return float(change @ np.sum(apart, axis=1)) / width, np.asarray(-change @ apart)
+        squared = (points[whole.row] - points[whole.col]) ** 2
+        return float(change @ np.sum(squared, axis=1)) / width, np.asarray(-change @ squared)
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,7 +106,7 @@ def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
 
 
 def structure_preserving(
-    W: Any, *, C: float = 1.0, bound: float | None = None, centred: bool = True, max_rounds: int = 100,
+    W: Any, *, C: float = 1.0, trace_bound: float | None = None, centred: bool = True, max_rounds: int = 100,
     tol: float = 1e-4, backend: str = "simple_npkl", options: dict[str, Any] | None = None,
 ) -> StructureRun:  # fmt: skip
     """Structure preserving embedding with all triplets, of which only a few are ever built (cutting planes).
@@ -120,7 +120,7 @@ def structure_preserving(
     ----------
     W : array_like or sparse of shape (n, n)
         The graph.
-    C, bound, centred
+    C, trace_bound, centred
         Weight of the slack, bound on tr K^2, and centring, as in `spe`.
     max_rounds, tol : int and float
         Largest number of rounds, and relative gap of the problem with all triplets that ends them.
@@ -142,7 +142,7 @@ def structure_preserving(
     rounds = 0
     while rounds < max_rounds:
         rounds += 1
-        problem = spe(graph, triplets, C=C, bound=bound, centred=centred)
+        problem = spe(graph, triplets, C=C, trace_bound=trace_bound, centred=centred)
         solution = problem.solve(backend, **({"tol": 0.1 * tol} | (options or {})))
         if solution.V is None:
             raise SolverError(f"no kernel: {solution.status} - {solution.status.value}")

@@ -93,8 +93,8 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
 
 def _barycentric(points: Array, new: Array, near: Index) -> Array:
     """Weights (m, k) with row sums one: the weighted mean of the neighbours is nearest to the new point."""
-    apart = points[near] - new[:, None]
-    G = np.einsum("mkd,mld->mkl", apart, apart)
+    differences = points[near] - new[:, None]
+    G = np.einsum("mkd,mld->mkl", differences, differences)
     trace = np.einsum("mkk->m", G)
     k = near.shape[1]
     G[:, range(k), range(k)] += np.where(trace > 0, RIDGE * trace, 1.0)[:, None]
@@ -173,7 +173,7 @@ class ColoredMVU(Unfolder):
         As in `MVU`. Components of a disconnected graph are always joined by added edges.
     C : float
         Weight of the distances, as in `colored_mvu`.
-    bound : float, optional
+    trace_bound : float, optional
         Number B of the constraint tr K^2 <= B. If None, only the graph limits the kernel.
     label_kernel : callable, optional
         ``label_kernel(y)`` returns the kernel of the labels (n x n). By default, y contains classes, and -1
@@ -193,14 +193,14 @@ class ColoredMVU(Unfolder):
     """
 
     C: float = 1.0
-    bound: float | None = None
+    trace_bound: float | None = None
     label_kernel: Callable[[ArrayLike], ArrayLike] | None = None
 
     def _solved(self, X: Array, y: Any) -> Solution:
         labels = y if self.label_kernel is None else self.label_kernel(y)
         problem = colored_mvu(
-            X, labels, n_neighbors=self.n_neighbors_, C=self.C, bound=self.bound, metric=self.metric,
-            components="connect",
+            X, labels, n_neighbors=self.n_neighbors_, C=self.C, trace_bound=self.trace_bound,
+            metric=self.metric, components="connect",
         )  # fmt: skip
         return problem.solve(self.backend, **self._said())
 
@@ -268,7 +268,7 @@ class SPE(Unfolder):
     n_neighbors : int
         Number of neighbours of each point in the graph, so few that some points are two edges apart.
         Components of a disconnected graph are joined by added edges.
-    C, bound
+    C, trace_bound
         Weight of the slack, and number B of the constraint tr K^2 <= B (n by default), as in `spe`.
     tol : float
         Relative gap of the problem with all triplets at which the rounds end.
@@ -292,13 +292,14 @@ class SPE(Unfolder):
 
     n_neighbors: int = 4
     C: float = 1.0
-    bound: float | None = None
+    trace_bound: float | None = None
     tol: float = 1e-4
     backend: str = "simple_npkl"
 
     def _solved(self, X: Array, y: Any) -> Solution:
         W = neighborhood(X, self.n_neighbors_, self.metric, "connect").graph
         self.run_ = structure_preserving(
-            W, C=self.C, bound=self.bound, tol=self.tol, backend=self.backend, options=self._said()
-        )
+            W, C=self.C, trace_bound=self.trace_bound, tol=self.tol, backend=self.backend,
+            options=self._said(),
+        )  # fmt: skip
         return self.run_.solution

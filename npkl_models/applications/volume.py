@@ -102,7 +102,7 @@ def minimum_volume(
     printed : bool
         Whether the steps are the printed ones, which need exact distances (C = inf) or a bound.
     **formulation
-        Further arguments of `mve`: n_neighbors, C, bound, metric, components, and first directions.
+        Further arguments of `mve`: n_neighbors, C, trace_bound, metric, components, and first directions.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def _first_step(X: Any, size: int, printed: bool, formulation: dict[str, Any]) -
     problem = mve(X, size, **formulation)
     if not printed:
         return problem
-    if not (formulation.get("C") == np.inf or formulation.get("bound") is not None):
-        raise ProblemError("printed=True needs C=numpy.inf or a bound; otherwise tr K^2 grows without limit")
+    if not (formulation.get("C") == np.inf or formulation.get("trace_bound") is not None):
+        raise ProblemError("printed=True needs C=numpy.inf or trace_bound=B, else tr K^2 has no limit")
     return along(problem, dense(check_points(X)))
 
 

@@ -25,7 +25,7 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.units import Units
+from npkl_models.model.units import Units
 from npkl_models.proof.eigenbound import CERTIFIED as CERTIFIED
 from npkl_models.proof.eigenbound import Rigour
 
@@ -81,7 +81,7 @@ class Certificate(Owner):
         Time of the certificate in seconds.
     multipliers : Multipliers
         The repaired dual point, which anybody can check with `Problem.dual_bound`. If equalities leave no
-        interior, use the problem of `npkl_models.presolve.faces.face_of` for the check: the multipliers of
+        interior, use the problem of `npkl_models.feasibility.faces.face_of` for the check: the multipliers of
         equalities that the face meets are zero.
     point : ndarray of shape (n, r)
         Factor of the point; of a kernel that is not PSD, the factor of its PSD part.

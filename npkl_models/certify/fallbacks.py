@@ -25,6 +25,8 @@ from scipy.linalg import block_diag
 from npkl_models.certify.bounds import CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED
 from npkl_models.certify.repairs import diagonal_price
+from npkl_models.feasibility.anchored import split
+from npkl_models.feasibility.faces import complement
 from npkl_models.linalg import Array, Mask, gamma
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
@@ -34,8 +36,6 @@ from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.anchored import split
-from npkl_models.presolve.faces import complement
 from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.recurrence import is_local
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from npkl_models.feasibility.anchored import SINGULAR
 from npkl_models.linalg import Array, Matrix, norm_bound, orthonormal_range, symmetrize
 from npkl_models.linalg.threads import threaded
 from npkl_models.model import rounding
@@ -27,7 +28,6 @@ from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.anchored import SINGULAR
 
 SLIGHT = 0.1  # multipliers are stretched only if <S, VV'> is below this share of <C, VV'>
 LIFTED = "lifted on the factor's range"  # name of the repair

@@ -24,14 +24,14 @@ from npkl_models.certify.fallbacks import (
 from npkl_models.certify.points import ACTIVE, Given, read_point, recover_multipliers
 from npkl_models.certify.targets import Target, gap_for, target_of
 from npkl_models.errors import OutOfRangeError, SolverError, instance
+from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import Array
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.faces import face_of
-from npkl_models.presolve.units import Units, binary_units
+from npkl_models.model.units import Units, binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
 
 

@@ -14,14 +14,14 @@ import scipy.sparse as sp
 from npkl_models.certify.bounds import CertifyOptions, bound_from
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.dependence import linearly_contradictory
+from npkl_models.feasibility.faces import LARGEST, complement, face_of
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor
 from npkl_models.linalg import Array
 from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.faces import LARGEST, complement, face_of
-from npkl_models.presolve.units import binary_units
+from npkl_models.model.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
 
 EXTRA = 2  # columns beyond those that a second-order stationary point of the search needs

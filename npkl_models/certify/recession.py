@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.rays import in_binary_units, nearest_factors
+from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, symmetrize
 from npkl_models.model import rounding
@@ -24,7 +25,6 @@ from npkl_models.model.functionals import Entries, Functional, SquaredDistances,
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
-from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 
 CLEAR_FALL = 1e-8  # the rate must be below minus this share of the sizes of the numbers that enter
@@ -247,8 +247,8 @@ def _still(f: Functional, D: Array, unit: float) -> Mask:
         out = np.where(own, lengths[i] <= unit * lengths.max(initial=0.0), out)
     elif isinstance(f, SquaredDistances):
         i, j = f.indices
-        apart = np.linalg.norm(D[i] - D[j], axis=1)
-        out = apart <= unit * np.maximum(lengths[i], lengths[j])
+        distances = np.linalg.norm(D[i] - D[j], axis=1)
+        out = distances <= unit * np.maximum(lengths[i], lengths[j])
     elif isinstance(f, TotalSum):
         out = np.array([float(np.linalg.norm(D.sum(axis=0))) <= unit * float(lengths.sum())])
     return out

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, eigsh
 
+from npkl_models.feasibility.anchored import SINGULAR, split
 from npkl_models.linalg import DENSE_SPECTRUM, TINY, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
@@ -24,7 +25,6 @@ from npkl_models.model.functionals import squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
-from npkl_models.presolve.anchored import SINGULAR, split
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import can_factorise

@@ -145,8 +145,8 @@ def _lengths(given: Network) -> tuple[Index, Index, Array]:
     one, two = np.triu_indices(points.size, k=1)
     a, b = np.sort(points[np.stack([one, two])], axis=0)
     new = ~np.isin(a * n + b, i * n + j)
-    apart = np.linalg.norm(given.anchors.positions[one] - given.anchors.positions[two], axis=1)
-    return np.r_[i, a[new]], np.r_[j, b[new]], np.r_[d, apart[new]]
+    lengths = np.linalg.norm(given.anchors.positions[one] - given.anchors.positions[two], axis=1)
+    return np.r_[i, a[new]], np.r_[j, b[new]], np.r_[d, lengths[new]]
 
 
 def _some(names: tuple[str, ...], which: Index) -> str:

@@ -68,23 +68,22 @@ def between(axis: Axis, left: Knot, right: Knot) -> Between:
     straight = Between(axis, left, right, right.x, right.point, np.inf).chord(x)
     candidates = [straight]
     if left.x < x < right.x:
-        candidates.append(
-            mixed_bound(axis, x, left.dual, right.dual) if concave else _mixed(axis, left, right, x)
-        )
+        own = mixed_bound(axis, x, left.dual, right.dual) if concave else _mixture(axis, left, right, x)[1]
+        candidates.append(own)
     point = max(candidates) if concave else min(candidates)
     found = Between(axis, left, right, x, point, np.inf)
     gaps = [_gap(axis, side, found) for side in (left, right) if side.x != x]
     return Between(axis, left, right, x, point, max(gaps, default=_gap_at(axis, left)))
 
 
-def _mixed(axis: Axis, left: Knot, right: Knot, x: float) -> float:
-    """The objective of a mixture of two kernels that is feasible at a radius between those of the two."""
+def _mixture(axis: Axis, left: Knot, right: Knot, x: float) -> tuple[Array | None, float]:
+    """A mixture of two kernels that is feasible at a radius between those of the two, and its objective."""
     one, other = left.certificate, right.certificate
     if one is None or other is None or not (np.isfinite(left.point) and np.isfinite(right.point)):
-        return float("inf")
+        return None, float("inf")
     V = mixture(one.point, other.point, (x - left.x) / (right.x - left.x))
-    above, _, missed = objectives_of_one_kernel([axis.at(axis.value(x))], V)
-    return above[0] + owed(missed, (left, right))
+    (above,), V, missed = objectives_of_one_kernel([axis.at(axis.value(x))], V)
+    return V, above + owed(missed, (left, right))
 
 
 def _gap(axis: Axis, side: Knot, found: Between) -> float:
@@ -237,19 +236,8 @@ class Cover:
             if axis.concave:
                 bound = max(bound, mixed_bound(axis, x, piece.left.dual, piece.right.dual))
             else:
-                V, upper = self._mixture(piece, x, V, upper, problem)
+                mixed, own = _mixture(axis, piece.left, piece.right, x)
+                V, upper = V if mixed is None else mixed, min(upper, own)
         if V is None:
             raise ProblemError(f"a kernel must be stored for {axis.parameter}={value:g}: {stored.message}")
         return Covered(value, V, stored, upper, bound, float(relative_gap(problem, upper, bound)))
-
-    @staticmethod
-    def _mixture(
-        piece: Between, x: float, V: Array | None, upper: float, problem: Problem
-    ) -> tuple[Array | None, float]:
-        """The mixture of the neighbours' kernels at a radius, shrunk to be feasible, with its objective."""
-        one, other = piece.left.certificate, piece.right.certificate
-        if V is None or one is None or other is None:
-            return V, upper
-        mixed = mixture(one.point, other.point, (x - piece.left.x) / (piece.right.x - piece.left.x))
-        (own,), mixed, missed = objectives_of_one_kernel([problem], mixed)
-        return mixed, min(upper, own + owed(missed, (piece.left, piece.right)))

@@ -20,6 +20,7 @@ from npkl_models.certify.targets import target_of
 from npkl_models.cover.multipliers import DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import Ends
+from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.constraint import Constraint
@@ -27,7 +28,6 @@ from npkl_models.model.misses import Miss, constraints_missed
 from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
-from npkl_models.presolve.faces import face_of
 from npkl_models.problem import Problem
 
 INF = float("inf")

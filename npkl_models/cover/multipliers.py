@@ -10,7 +10,6 @@ AISTATS 2012, for bounds along a path.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +23,6 @@ from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 
 MIXED = 4 * UNIT  # relative error of a mixture of two numbers, and more
-GOLDEN = (5**0.5 - 1) / 2
-LOOKS = 12  # mixtures that are tried for one bound
 BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not the dual value of multipliers
 
 
@@ -103,58 +100,24 @@ def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple
 
 
 def mixed_bound(axis: Axis, x: float, one: DualPoint | None, other: DualPoint | None) -> float:
-    """The best lower bound at x from mixtures of two dual points; -inf if there is none.
+    """The lower bound at x of the mixture of two dual points that lies at x; -inf if one is missing.
 
-    The bound is a concave function of the share u of the second dual point, so the search is by sections.
-    Any u gives a bound.
+    A mixture with any other share gives a bound, too, but hardly a better one.
     """
     if one is None or other is None:
         return float("-inf")
-    problem = axis.at(axis.value(x))
-
-    def bound(u: float) -> float:
-        low, high = _mixture(one.y, other.y, u)
-        paid = paid_range(problem, low, high)[1]
-        support = (1 - u) * one.support_at(axis, x) + u * other.support_at(axis, x)
-        return -(paid + support + MIXED * (abs(paid) + support))
-
-    top = 1.0
-    if axis.parameter == "penalty" and axis.power == 1:  # the slack plus x I is PSD up to this share
-        top = float(np.clip((x - one.x) / (other.x - one.x) * (1 - 8 * UNIT), 0.0, 1.0))
-    return _largest(bound, top)
+    u = (x - one.x) / (other.x - one.x) * (1 - 8 * UNIT)  # with p = 1 the slack plus x I is PSD up to here
+    paid = paid_range(axis.at(axis.value(x)), *(_end(one.y, other.y, u, sign) for sign in (-1.0, 1.0)))[1]
+    support = (1 - u) * one.support_at(axis, x) + u * other.support_at(axis, x)
+    return -(paid + support + MIXED * (abs(paid) + support))
 
 
-def _mixture(one: Multipliers, other: Multipliers, u: float) -> tuple[Multipliers, Multipliers]:
-    """Lower and upper ends of (1 - u) y + u y', with room for rounding."""
+def _end(one: Multipliers, other: Multipliers, u: float, sign: float) -> Multipliers:
+    """The lower or upper end of (1 - u) y + u y', with room for rounding."""
 
-    def end(sign: float) -> Multipliers:
-        def mix(a: Array, b: Array) -> Array:
-            return (1 - u) * a + u * b + sign * MIXED * ((1 - u) * np.abs(a) + u * np.abs(b))
+    def mix(a: Array, b: Array) -> Array:
+        return (1 - u) * a + u * b + sign * MIXED * ((1 - u) * np.abs(a) + u * np.abs(b))
 
-        return Multipliers(
-            tuple(map(mix, one.losses, other.losses)), tuple(map(mix, one.constraints, other.constraints))
-        )
-
-    if u in (0.0, 1.0):
-        exact = one if u == 0.0 else other
-        return exact, exact
-    return end(-1.0), end(1.0)
-
-
-def _largest(bound: Callable[[float], float], top: float) -> float:
-    """The largest value that a search by golden sections sees on [0, top]."""
-    a, b = 0.0, top
-    left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    at_left, at_right = bound(left), bound(right)
-    best = max(bound(a), bound(b), at_left, at_right)
-    for _ in range(LOOKS if top > 0 else 0):
-        if at_left >= at_right:
-            b, right, at_right = right, left, at_left
-            left = b - GOLDEN * (b - a)
-            at_left = bound(left)
-        else:
-            a, left, at_left = left, right, at_right
-            right = a + GOLDEN * (b - a)
-            at_right = bound(right)
-        best = max(best, at_left, at_right)
-    return best
+    return Multipliers(
+        tuple(map(mix, one.losses, other.losses)), tuple(map(mix, one.constraints, other.constraints))
+    )

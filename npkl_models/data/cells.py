@@ -6,7 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,9 +20,8 @@ from npkl_models.linalg import Array
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-CHUNK = 2**20  # cells that are converted at a time
-DECIMAL = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")  # 1,5 if semicolons separate the cells
-QUOTED = re.compile(r'"[^"]*"')
+Row = tuple[int, list[str], int]  # the line on which a row ends, its cells, and the bytes up to its end
+DECIMAL = r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$"  # 1,5
 BEGUN = re.compile(r"[+-]?\.?\d")  # a cell that begins like a number: its line is no header
 RULE = "a first line is a header unless one of its cells begins with a digit"
 MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "?", "-", ".", "missing"}
@@ -40,10 +40,10 @@ REMEDIES = (
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A table of ``rows`` times ``width`` cells below its header, if it has one.
+    """A table of cells, ``width`` in each row, below its header, if it has one.
 
-    ``names`` of columns are empty without a header. A header that is one name short, as R writes it, begins
-    with an empty name. Rows and columns are counted from 0, and from 1 in words.
+    ``names`` of columns are empty without a header, and ``lines`` are those of the rows in the file. Rows and
+    columns are counted from 0, and from 1 in words.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Cells:
     mark: str
     names: list[str]
     width: int
-    rows: int
+    lines: list[int]
     start: int
 
     @property
@@ -61,93 +61,69 @@ class Cells:
 
     def texts(self, columns: Sequence[int]) -> DataFrame:
         """Columns as text without blanks around it."""
-        found = self._read(columns, dtype=str)
+        found: DataFrame = self._read(columns, dtype=str)
         return found.apply(lambda column: column.astype(object).str.strip())
 
-    def numbers(self, columns: Sequence[int], taken: Sequence[str] = ()) -> Array:
-        """Columns of finite numbers, converted in parts, so that a large file needs little memory.
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """Columns of finite numbers.
 
         Raises
         ------
         ProblemError
             If a cell holds no number; the message names the first such cell and suggests a remedy.
         """
-        out, at = np.empty((self.rows, len(columns))), 0
-        for part in self._read(columns, chunksize=max(CHUNK // self.width, 1)):
-            for j, k in enumerate(columns):
-                found = self.floats(part[k])
-                if not np.isfinite(found).all():
-                    self.refuse(at + int(np.argmin(np.isfinite(found))), k, "must be a number", True)
-                out[at : at + len(part), j] = found
-            at += len(part)
+        found = self._read(columns)
+        out = np.stack([self.floats(found[k]) for k in columns], axis=1)
+        wrong = np.argwhere(~np.isfinite(out))
+        if wrong.size:
+            self.refuse(int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
         return out
+
+    def floats(self, column: Any) -> Array:
+        """A column as floats; NaN for a cell that is no number."""
+        return floats(column, self.mark == ";")
 
     def refuse(self, row: int, k: int, rule: str, remedied: bool = False) -> NoReturn:
         """Raise the error about a cell, with its place in the file; ``remedied`` adds what to do."""
-        line, cells = next(one for at, one in enumerate(self._below()) if at == row)
-        remedy = self._remedy(row, k, cells[k]) if remedied else ""
-        raise ProblemError(
-            f"{self.path}, line {line}, {self.column(k)}: {rule}, got {cells[k][:60]!r}{remedy}"
-        )
-
-    def line(self, row: int) -> int:
-        """The line of the file, from 1, on which a row ends."""
-        return next(line for at, (line, _) in enumerate(self._below()) if at == row)
+        column = self.texts([k])[k].tolist()
+        remedy = self._remedy(row, k, column) if remedied else ""
+        where = f"{self.path}, line {self.lines[row]}, {self.column(k)}"
+        raise ProblemError(f"{where}: {rule}, got {column[row][:60]!r}{remedy}")
 
     def column(self, k: int) -> str:
         """The place of a column in words: its number, and its name if it has one."""
         return f"column {k + 1} ({self.names[k]})" if self.names else f"column {k + 1}"
-
-    def _below(self) -> Iterator[tuple[int, list[str]]]:
-        every = ((line, cells) for line, cells, _ in records(self.raw, self.mark))
-        if self.names:
-            next(every)
-        return every
 
     def _read(self, columns: Sequence[int], **more: Any) -> Any:
         import pandas
 
         stream = io.BytesIO(self.raw)
         stream.seek(self.start)
-        first = self.raw[self.start : self.start + 2**16]
-        more["decimal"] = "," if self.mark == ";" and re.search(rb"\d,\d", first) else "."
         return pandas.read_csv(
             stream, header=None, names=range(self.width), usecols=[*columns], index_col=False,
-            nrows=self.rows, sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True,
-            keep_default_na=False, na_values=[], low_memory=False, encoding="utf-8", **more,
+            nrows=len(self.lines), sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True,
+            keep_default_na=False, na_values=[], low_memory=False, encoding="utf-8",
+            decimal="," if self.mark == ";" else ".", **more,
         )  # fmt: skip
 
-    def floats(self, column: Any) -> Array:
-        """A column as floats; NaN for a cell that is no number."""
-        import pandas
-
-        if column.dtype.kind == "b":
-            return np.full(len(column), np.nan)
-        if column.dtype.kind not in "iuf":
-            text = column.astype(object).map(str).str.strip()
-            if self.mark == ";":
-                text = text.str.replace(DECIMAL, r"\1.\2", regex=True)
-            column = pandas.to_numeric(text, errors="coerce")
-        return column.to_numpy(float)
-
-    def _remedy(self, row: int, k: int, cell: str) -> str:
-        column = self.texts([k])[k].tolist()
+    def _remedy(self, row: int, k: int, column: list[str]) -> str:
+        cell = column[row]
         if row == 0 and not self.names and not BEGUN.match(cell) and any(map(BEGUN.match, column)):
             return f"; {RULE}: begin the names of columns with letters, if these are names"
+        given = [one for one in column if not is_missing(one)]
         if is_missing(cell):
-            count = sum(map(is_missing, column))
             return (
-                f"; {count} of {len(column)} values of this column are missing: fill them in (with its "
-                "median, say), or leave the rows or the column out"
+                f"; {len(column) - len(given)} of {len(column)} values of this column are missing: fill them "
+                "in (with its median, say), or leave the rows or the column out"
             )
         for form, words in REMEDIES:
             if re.fullmatch(form, cell, re.IGNORECASE):
                 return f"; {words}"
-        given = [one for one in column if not is_missing(one)]
-        if 2 * int(np.isnan(self.floats(self.texts([k])[k])).sum()) < len(given):
+        if 2 * int(np.isnan(self.floats(column)).sum()) < len(given):
             return ""
         label = self.names[k] if self.names else f"{k} (counted from 0)"
-        kinds = "names of the rows say --ids" if len(set(given)) == self.rows else "the classes say --labels"
+        distinct = len(set(given)) == len(column)
+        kinds = "names of the rows say --ids" if distinct else "the classes say --labels"
         return (
             f"; {self.column(k)} holds text: if these are {kinds} {label}, else leave "
             "it out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
@@ -160,7 +136,8 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
     A file with a name for gzip or bzip2 is unpacked. A first line is a header unless one of its cells begins
     with a digit, or is one of ``data``, words that no header has. If the columns may be ``numbered``, the
     numbers 0, 1, 2, ... beside a name that does not come again below are a header, too, as pandas writes it.
-    Blank rows at the end and an empty last column without a name are left out.
+    A header that is one name short, as R writes it, begins with an empty name. Blank rows at the end and an
+    empty last column without a name are left out.
 
     Raises
     ------
@@ -170,42 +147,27 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
     with gate(path, "a text file with commas"):
         raw = plain_bytes(path).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         mark = _mark(raw)
-        first = next(records(raw, mark, path), None)
+        rows = _rows(path, raw, mark)
+        first = next(rows, None)
         if first is None:
             raise ProblemError(f"{path} must have at least one row, got none")
         _refuse_habits(path, *first[:2])
-        others = _beside_counted(first[1]) if numbered else []
-        names = first[1] if others or not is_data(first[1], data) else []
-        width, rows = _shape(path, raw, mark, bool(names))
-        start = first[2] if names else 0
-        if names and len(names) == width - 1:
-            found = Cells(path, raw, mark, ["", *names], width, rows, start)
-            last = found.texts([width - 1])[width - 1]
-            return found if (last != "").any() else Cells(path, raw, mark, [*names, ""], width, rows, start)
-        if names and len(names) != width:
-            _refuse_names(path, names, width)
-        found = Cells(path, raw, mark, names, width, rows, start)
-        again = bool(others) and any((column == names[k]).any() for k, column in found.texts(others).items())
+        beside = _beside_counted(first[1]) if numbered else []
+        named = bool(beside) or not any(BEGUN.match(cell) or cell in data for cell in first[1])
+        names, start = (first[1], first[2]) if named else ([], 0)
+        width, lines = _shape(path, rows if named else chain([first], rows))
+        found = Cells(path, raw, mark, names, width, lines, start)
+        if named and len(names) == width - 1:
+            empty = (found.texts([width - 1])[width - 1] == "").all()
+            return replace(found, names=[*names, ""] if empty else ["", *names])
+        if named and len(names) != width:
+            raise ProblemError(
+                f"{path} must have a header with a name for each of the {width} columns, got {len(names)} "
+                f"names: {', '.join(names[:9])}; write a name for each column, and quote cells with a "
+                "separator in them"
+            )
+        again = beside and any((column == names[k]).any() for k, column in found.texts(beside).items())
         return read_cells(path, data) if again else found
-
-
-def _beside_counted(first: Sequence[str]) -> list[int]:
-    """The places of the names in a first line that begins with 0, 1, 2, ...; none if it does not."""
-    begin = int(first[0] == "")
-    count = sum(BEGUN.match(cell) is not None for cell in first)
-    if not count or [*first[begin : begin + count]] != [*map(str, range(count))]:
-        return []
-    return [k for k, cell in enumerate(first) if not BEGUN.match(cell)]
-
-
-def is_data(first: Sequence[str], words: frozenset[str] = frozenset()) -> bool:
-    """Whether a first line is data: one of its cells begins with a digit, or is one of the words."""
-    return any(BEGUN.match(cell) or cell in words for cell in first)
-
-
-def number_of(cell: str) -> float | None:
-    """The finite number that a cell holds; None if the cell holds anything else."""
-    return float(cell) if re.fullmatch(NUMBER, cell, re.ASCII) and np.isfinite(float(cell)) else None
 
 
 def is_missing(cell: str) -> bool:
@@ -213,8 +175,35 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in MISSING
 
 
-def records(raw: bytes, mark: str, path: object = "the file") -> Iterator[tuple[int, list[str], int]]:
-    """The line on which each row ends, its cells, and the number of bytes up to its end; no empty lines."""
+def number_of(cell: str) -> float | None:
+    """The finite number that a cell holds; None if the cell holds anything else."""
+    return float(cell) if re.fullmatch(NUMBER, cell, re.ASCII) and np.isfinite(float(cell)) else None
+
+
+def floats(column: Any, comma: bool = False) -> Array:
+    """Values as floats, perhaps with a decimal ``comma``; NaN for a value that is no number."""
+    import pandas
+
+    column = pandas.Series(column)
+    if column.dtype.kind == "b":
+        return np.full(len(column), np.nan)
+    if column.dtype.kind not in "iuf":
+        text = column.astype(object).map(str).str.strip()
+        text = text.str.replace(DECIMAL, r"\1.\2", regex=True) if comma else text
+        column = pandas.to_numeric(text, errors="coerce")
+    return column.to_numpy(float)
+
+
+def _beside_counted(first: Sequence[str]) -> list[int]:
+    """The places of the names in a first line that begins with 0, 1, 2, ...; none if it does not."""
+    begin = int(first[0] == "")
+    others = [k for k, cell in enumerate(first) if not BEGUN.match(cell)]
+    count = len(first) - len(others)
+    return others if count and first[begin : begin + count] == [*map(str, range(count))] else []
+
+
+def _rows(path: Path, raw: bytes, mark: str) -> Iterator[Row]:
+    """The rows of a file without its empty lines."""
     stream = io.BytesIO(raw)
     lines = (line.decode() for line in iter(stream.readline, b""))
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
@@ -230,35 +219,33 @@ def records(raw: bytes, mark: str, path: object = "the file") -> Iterator[tuple[
         raise ProblemError(f"{path} must be a text file with commas: {where}") from None
 
 
-def _shape(path: Path, raw: bytes, mark: str, header: bool) -> tuple[int, int]:
-    """The number of columns and of rows below the header, without blank rows at the end."""
-    width = rows = begun = at = 0
+def _shape(path: Path, rows: Iterator[Row]) -> tuple[int, list[int]]:
+    """The number of columns, and the lines of the rows without blank rows at the end."""
+    width = count = 0
+    lines: list[int] = []
     odd: tuple[int, list[str]] | None = None
-    for line, cells, _ in records(raw, mark, path):
-        if header:
-            header = False
-            continue
-        at += 1
-        width, begun = width or len(cells), begun or line
+    for line, cells, _ in rows:
+        width = width or len(cells)
+        lines.append(line)
         if odd is None and len(cells) != width:
             odd = line, cells
         if any(cells):
-            rows = at
+            count = len(lines)
             if odd is not None:
                 _refuse_habits(path, *odd)
                 raise ProblemError(
-                    f"{path} must have rows of one length, got {width} cells in line {begun} and "
+                    f"{path} must have rows of one length, got {width} cells in line {lines[0]} and "
                     f"{len(odd[1])} in line {odd[0]}"
                 )
-    if not rows:
+    if not count:
         raise ProblemError(f"{path} must have rows of one length below its header, got none at all")
-    return width, rows
+    return width, lines[:count]
 
 
 def _mark(raw: bytes) -> str:
     """The separator of the cells (semicolon, comma, tab or blank), from the first line that is not blank."""
     line = next((line for line in io.BytesIO(raw) if line.strip()), b"").decode()
-    first = QUOTED.sub("q", line).strip()
+    first = re.sub('"[^"]*"', "q", line).strip()
     if first.count(";") > first.count(","):
         return ";"
     return next((mark for mark in (",", "\t", " ") if mark in first), ",")
@@ -267,19 +254,12 @@ def _mark(raw: bytes) -> str:
 def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
     """Refuse lines that are neither a header nor data, as some programs write them."""
     if cells[0].startswith("#"):
-        raise ProblemError(
-            f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete "
-            "comments, and the '#' before names of columns (numpy writes none with comments='')"
+        what = (
+            "a line that begins with '#': delete comments, and the '#' before names of columns (numpy writes "
+            "none with comments='')"
         )
-    if re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
-        raise ProblemError(
-            f"{path}, line {line}: must be a header or data, got {cells[0]!r}, which only Excel reads: "
-            "delete this line; the separator is found without it"
-        )
-
-
-def _refuse_names(path: Path, names: Sequence[str], width: int) -> NoReturn:
-    raise ProblemError(
-        f"{path} must have a header with a name for each of the {width} columns, got {len(names)} names: "
-        f"{', '.join(names[:9])}; write a name for each column, and quote cells with a separator in them"
-    )
+    elif re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
+        what = f"{cells[0]!r}, which only Excel reads: delete this line; the separator is found without it"
+    else:
+        return
+    raise ProblemError(f"{path}, line {line}: must be a header or data, got {what}")

@@ -23,8 +23,8 @@ def label_column(cells: Cells, label: str | None) -> int | None:
         return None
     if label is not None:
         return place_of(cells, label, "labels")
-    place = {name.lower(): k for k, name in reversed([*enumerate(cells.names)])}
-    return next((place[name] for name in LABEL_NAMES if name in place), None)
+    low = [name.lower() for name in cells.names]
+    return next((low.index(name) for name in LABEL_NAMES if name in low), None)
 
 
 def place_of(cells: Cells, name: str, what: str) -> int:
@@ -45,9 +45,7 @@ def place_of(cells: Cells, name: str, what: str) -> int:
 
 def why_left_out(cells: Cells, k: int) -> str:
     """Why a column is no feature: it names or counts the rows. An empty text for a feature."""
-    if not cells.names:
-        return ""
-    name = cells.names[k]
+    name = cells.names[k] if cells.names else "a feature"
     nameless = bool(NAMELESS.fullmatch(name))
     if not nameless and not COUNTING.fullmatch(name):
         return ""
@@ -56,7 +54,8 @@ def why_left_out(cells: Cells, k: int) -> str:
     if nameless and not (given != "").any():
         return "empty"
     if name or k == 0:  # a later column without a name is a mistake
-        if cells.rows > 1 and np.array_equal(np.sort(numbers) - (numbers.min() == 1), np.arange(cells.rows)):
+        counted = np.array_equal(np.sort(numbers) - (numbers.min() == 1), np.arange(given.size))
+        if counted and given.size > 1:
             return "counts the rows"
         if nameless and given.is_unique and (np.isnan(numbers) | (numbers == np.floor(numbers))).all():
             return "names the rows"
@@ -71,12 +70,13 @@ def why_left_out(cells: Cells, k: int) -> str:
 
 def row_names(cells: Cells, key: int) -> tuple[str, ...]:
     """The names of the rows."""
-    given = cells.texts([key])[key].tolist()
-    seen: dict[str, int] = {}
-    for row, name in enumerate(given):
-        if is_missing(name) or seen.setdefault(name, row) != row:
-            again = "" if is_missing(name) else f", as none of line {cells.line(seen[name])}"
-            cells.refuse(row, key, f"must be a name of the row{again}")
+    given = cells.texts([key])[key]
+    wrong = (given.map(is_missing) | given.duplicated()).to_numpy(bool)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        first = int(np.argmax(given == given[row]))
+        again = "" if first == row else f", as none of line {cells.lines[first]}"
+        cells.refuse(row, key, f"must be a name of the row{again}")
     return tuple(given)
 
 
@@ -87,14 +87,11 @@ def about_columns(
     shown = ", ".join(columns[:SHOWN]) + (", ..." if len(columns) > SHOWN else "")
     words = [f"{len(columns)} feature{'s' * (len(columns) > 1)}: {shown}"]
     at, key = ("" if k is None else repr(cells.columns[k]) for k in used)
-    if at:
-        known = int(np.sum(y >= 0))
-        words.append(f"classes from {at}" + (f", of {known} of {y.size} rows" if known < y.size else ""))
-    if key:
-        words.append(f"names of rows from {key}")
+    known = int(np.sum(y >= 0))
+    some = f", of {known} of {y.size} rows" if known < y.size else ""
+    words += [f"classes from {at}{some}"] if at else []
+    words += [f"names of rows from {key}"] if key else []
     if left:
         named = ", ".join(f"{cells.names[k]!r} ({why})" for k, why in left.items())
         words.append(f"{len(left)} column{'s' * (len(left) > 1)} left out: {named}")
-    if not cells.names:
-        words.append(f"no header: {RULE}")
-    return "; ".join(words)
+    return "; ".join(words if cells.names else [*words, f"no header: {RULE}"])

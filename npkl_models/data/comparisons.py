@@ -47,11 +47,9 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
         raise ProblemError(f"comparisons must be a csv file, got {path}: there is no such file")
     found = read_named(path, "a csv of comparisons", ROLES, (FOUR[:3], FOUR))
     with gate(path, "a csv of comparisons"):
-        columns = [found.texts[role] for role in FOUR if role in found.texts]
-        for role, column in zip(FOUR, columns, strict=False):
-            empty = [*map(is_missing, column)]
-            if any(empty):
-                found.refuse(empty.index(True), role, "a comparison must name its objects")
-        names = in_order({cell for column in columns for cell in column})
-        rows = [found.positions(role, names, "an object") for role, _ in zip(FOUR, columns, strict=False)]
+        roles = [role for role in FOUR if role in found.texts]
+        for role in roles:
+            found.check(role, map(is_missing, found.texts[role]), "a comparison must name its objects")
+        names = in_order(cell for role in roles for cell in found.texts[role])
+        rows = [found.positions(role, names, "an object") for role in roles]
         return Comparisons(np.stack(rows, axis=1), names, found.header)

@@ -18,16 +18,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from npkl_models.data import synthetic
-from npkl_models.data.readers import fetch, read_csv, read_libsvm
+from npkl_models.data.readers import codes, fetch, read_csv, read_libsvm
 from npkl_models.errors import NPKLError, ProblemError, unknown
-from npkl_models.files.gate import text_of
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import generator
 
@@ -94,10 +93,6 @@ class Source:
     generate: Callable[..., tuple[Array, Index]] | None = None
 
 
-def _adult(k: int) -> Source:
-    return Source(f"a{k}a", libsvm=f"binary/a{k}a", n_features=123)
-
-
 SOURCES: dict[str, Source] = {
     "iris": Source("iris", bundled="iris.csv"),
     "wine": Source("wine", bundled="wine_data.csv"),
@@ -115,7 +110,7 @@ SOURCES: dict[str, Source] = {
     "boston_housing": Source("boston_housing"),
     "news20": Source("news20_w1000", n_features=1000),
     "mnist": Source("mnist_t10k", openml="mnist_784"),
-    **{f"a{k}a": _adult(k) for k in range(1, 10)},
+    **{f"a{k}a": Source(f"a{k}a", libsvm=f"binary/a{k}a", n_features=123) for k in range(1, 10)},
     "two_gaussians": Source(generate=synthetic.two_gaussians),
     "chessboard": Source(generate=synthetic.chessboard),
     "double_spiral": Source(generate=synthetic.double_spiral),
@@ -176,70 +171,55 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
             f"options of {key}, which is no synthetic set, must be n and random_state (of a subset), got "
             f"{sorted(generator | some)}"
         )
-    whole = _whole(key, source, data_home)
+    folder = _folder(data_home)
+    path = None if folder is None else _file_of(key, source, folder)
+    if path is not None:
+        X, y = read_csv(path) if ".csv" in path.suffixes else read_libsvm(path, source.n_features)
+        whole = Dataset(key, X, y, str(path))
+    elif source.bundled:
+        whole = _bundled(key, source)
+    else:
+        whole = _download(key, source, folder)
     return whole.subset(**some) if some else whole
-
-
-def _whole(key: str, source: Source, data_home: str | Path | None) -> Dataset:
-    """All points of a set that is not synthetic."""
-    folder = Path(data_home) if data_home else _folder_from_environment()
-    found = None if folder is None else _from_folder(key, source, folder)
-    if found is not None:
-        return found
-    if source.bundled:
-        return _bundled(key, source)
-    return _download(key, source, folder)
 
 
 def origin(name: str, data_home: str | Path | None = None) -> str:
     """The origin from which `load` takes a set: a file, scikit-learn, a generator or a download."""
     source = SOURCES[name]
-    folder = Path(data_home) if data_home else _folder_from_environment()
     if source.generate is not None:
         return "generated"
+    folder = _folder(data_home)
     path = None if folder is None else _file_of(name, source, folder)
     if path is not None:
         return str(path)
     return "scikit-learn" if source.bundled else "a download"
 
 
-def _folder_from_environment() -> Path | None:
-    value = os.environ.get(FOLDER_VARIABLE)
+def _folder(data_home: str | Path | None) -> Path | None:
+    value = data_home or os.environ.get(FOLDER_VARIABLE)
     return Path(value) if value else None
-
-
-def _from_folder(key: str, source: Source, folder: Path) -> Dataset | None:
-    if not folder.is_dir():
-        raise DatasetUnavailableError(f"data_home must be a folder, got {folder}")
-    path = _file_of(key, source, folder)
-    if path is None:
-        return None
-    if ".csv" in path.suffixes:
-        return Dataset(key, *read_csv(path), str(path))
-    return Dataset(key, *read_libsvm(path, source.n_features), str(path))
 
 
 def _file_of(key: str, source: Source, folder: Path) -> Path | None:
     """The file of a set in a folder, if it is there."""
+    if not folder.is_dir():
+        raise DatasetUnavailableError(f"data_home must be a folder, got {folder}")
     stems, suffixes = (source.file, key), (".csv.gz", ".csv", ".libsvm.gz", ".libsvm")
     paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in suffixes)
     return next((path for path in paths if path.is_file()), None)
 
 
 def _bundled(key: str, source: Source) -> Dataset:
-    """A set of scikit-learn, read from its file to save the import (a second), or else by its loader."""
-    spec = find_spec("sklearn")
-    folders = spec.submodule_search_locations if spec is not None else None
-    path = Path(folders[0], "datasets", "data", source.bundled) if folders else Path()
+    """A set of scikit-learn, from its file, because the import takes a second; else by its loader."""
+    path = Path(str(distribution("scikit-learn").locate_file(f"sklearn/datasets/data/{source.bundled}")))
     if path.is_file():
-        header = 0 if path.suffix == ".gz" else 1  # digits has none
-        table = np.loadtxt(text_of(path).splitlines()[header:], delimiter=",")
-        X, y = table[:, :-1], table[:, -1]
+        table = np.loadtxt(path, delimiter=",", skiprows=int(key != "digits"))  # digits has no header
+        X, y = np.ascontiguousarray(table[:, :-1]), table[:, -1]
     else:
         from sklearn import datasets as bundled
 
         X, y = getattr(bundled, f"load_{key}")(return_X_y=True)
-    return Dataset(key, np.ascontiguousarray(X, float), np.asarray(y, np.intp), "scikit-learn")
+    return Dataset(key, X, y.astype(np.intp), "scikit-learn")
 
 
 def _download(key: str, source: Source, folder: Path | None) -> Dataset:
@@ -250,7 +230,12 @@ def _download(key: str, source: Source, folder: Path | None) -> Dataset:
         )
     try:
         if source.openml:
-            X, y = _openml(source)
+            from sklearn.datasets import fetch_openml
+
+            bunch = fetch_openml(
+                source.openml, version=source.openml_version, as_frame=False, parser="liac-arff", n_retries=1
+            )
+            X, y = np.asarray(bunch.data, dtype=float), codes(bunch.target)
         else:
             X, y = read_libsvm(fetch(source.libsvm), source.n_features)
     except (OSError, ValueError) as error:
@@ -260,13 +245,3 @@ def _download(key: str, source: Source, folder: Path | None) -> Dataset:
             f"put {source.file}.csv.gz or {source.file}.libsvm.gz into a data folder to work offline"
         ) from error
     return Dataset(key, X, y, "OpenML" if source.openml else "LIBSVM")
-
-
-def _openml(source: Source) -> tuple[Array, Index]:
-    from sklearn.datasets import fetch_openml
-
-    bunch = fetch_openml(
-        source.openml, version=source.openml_version, as_frame=False, parser="liac-arff", n_retries=1
-    )
-    labels = np.unique(bunch.target, return_inverse=True)[1]
-    return np.asarray(bunch.data, dtype=float), labels.astype(np.intp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -13,7 +13,7 @@ import numpy as np
 from npkl_models.data.cells import Cells, is_missing, read_cells
 from npkl_models.errors import ProblemError, meant
 from npkl_models.files.gate import gate, is_there
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array, Index, Mask
 
 ENDS = "id|name|point|row|record|item|object|node|sensor|from|to"
 FIRST = rf"i|a|from|first|left|source|left_id|({ENDS})_?1|({ENDS})_?a|sensor"
@@ -49,6 +49,12 @@ class Named:
         """Raise the error about a cell, with its place in the file."""
         self.cells.refuse(row, self.places[role][0], rule)
 
+    def check(self, role: str, wrong: Iterable[bool] | Mask, rule: str) -> None:
+        """Raise the error about the first cell of a column that is ``wrong``, if there is one."""
+        row = next((row for row, one in enumerate(wrong) if one), None)
+        if row is not None:
+            self.refuse(row, role, rule)
+
     def once(self, ends: Index, said: Array, what: str, role: str) -> Index:
         """The first line of each pair, in the order of the file; an error if another line differs."""
         _, first, place = np.unique(ends, axis=0, return_index=True, return_inverse=True)
@@ -57,31 +63,38 @@ class Named:
         if odd.size:
             at, one = int(odd[0]), int(own[odd[0]])
             pair = " and ".join(repr(self.texts[end][at]) for end in ("i", "j"))
-            other, line = self.texts[role][one], self.cells.line(one)
+            other, line = self.texts[role][one], self.cells.lines[one]
             self.refuse(
                 at, role, f"the {what} of {pair} must be one (repeated measurements are given as their "
                 f"mean), not {other!r} in line {line} and another here",
             )  # fmt: skip
         return np.sort(first)
 
-    def numbers(self, role: str, rule: str, *, least: float = 0.0, empty: float | None = None) -> Array:
-        """A column of numbers of at least ``least``; ``empty`` stands for a missing number."""
-        return self._numbers(self.places[role][0], role, rule, least, empty)
+    def numbers(self, role: str, rule: str, least: float = 0.0, empty: float | None = None) -> Array:
+        """The columns of a role as numbers of at least ``least``, shape (m,) or (m, columns).
 
-    def coordinates(self, role: str, rule: str) -> Array:
-        """All columns of a role as numbers, a column each."""
-        columns = [self._numbers(k, role, rule, -np.inf, None) for k in self.places[role]]
-        return np.stack(columns, axis=1)
+        ``empty`` stands for a missing number; only beside it may a cell say infinity.
+        """
+        out = []
+        for k in self.places[role]:
+            given = self.cells.texts([k])[k]
+            found = self.cells.floats(given)
+            if empty is not None:
+                found = np.where(given.map(is_missing).to_numpy(bool), empty, found)
+            endless = given.str.contains(r"\d").to_numpy(bool) | (empty is None)
+            bad = np.isnan(found) | (found < least) | (np.isinf(found) & endless)
+            if bad.any():
+                self.cells.refuse(int(np.argmax(bad)), k, rule)
+            out.append(found)
+        return np.stack(out, axis=1) if len(out) > 1 or role == "x" else out[0]
 
-    def _numbers(self, k: int, role: str, rule: str, least: float, empty: float | None) -> Array:
-        given = self.cells.texts([k])[k]
-        out = self.cells.floats(given)
-        if empty is not None:
-            out = np.where(given.map(is_missing).to_numpy(bool), empty, out)
-        bad = np.isnan(out) | (out < least) | (np.isinf(out) & given.str.contains(r"\d").to_numpy(bool))
-        bad |= np.isinf(out) & (empty is None)
-        if bad.any():
-            self.cells.refuse(int(np.argmax(bad)), k, rule)
+    def weights(self) -> Array | None:
+        """The column of positive weights; None if there is none."""
+        if "weight" not in self.texts:
+            return None
+        rule = "a weight must be a positive number"
+        out = self.numbers("weight", rule)
+        self.check("weight", out == 0, rule)
         return out
 
     def positions(self, role: str, names: Sequence[str], what: str) -> Index:
@@ -92,6 +105,14 @@ class Named:
                 shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
                 self.refuse(at, role, f"must be {what}{meant(one, names)}, one of {shown}")
         return np.array([place[one] for one in self.texts[role]], dtype=np.intp)
+
+    def ends(self, names: Sequence[str], what: str) -> Index:
+        """The positions of the two names of each line, the smaller first (m, 2)."""
+        for end in ("i", "j"):
+            self.check(end, map(is_missing, self.texts[end]), "must be the name of a sensor")
+        own = (one == two for one, two in zip(self.texts["i"], self.texts["j"], strict=True))
+        self.check("j", own, "must be another sensor than that before it")
+        return np.sort(np.stack([self.positions(end, names, what) for end in ("i", "j")], axis=1), axis=1)
 
 
 def read_named(
@@ -116,28 +137,18 @@ def read_named(
         cells = read_cells(path, frozenset(names))
         if cells.names and not any(_role(name, roles) for name in cells.names):
             texts, own = cells.texts(range(cells.width)), {name for name in cells.names if name}
-            if words & {name.lower() for name in own} or any(texts[k].isin(own).any() for k in texts):
+            if words & {name.lower() for name in own} or texts.isin(own).any(axis=None):
                 cells = read_cells(path, frozenset(own))
         places = _by_header(cells, roles, what) if cells.names else _in_order(cells, plain, what)
-        columns = sorted(k for at in places.values() for k in at)
-        found = cells.texts(columns)
+        found = cells.texts(sorted(k for at in places.values() for k in at))
         return Named(cells, places, {role: found[at[0]].tolist() for role, at in places.items()})
 
 
-def in_order(found: set[str]) -> tuple[str, ...]:
-    """Names, sorted as numbers if all are whole numbers, and otherwise as text."""
-    whole = all(cell.isdecimal() for cell in found)
-    return tuple(sorted(found, key=(lambda cell: (int(cell), cell)) if whole else None))
-
-
-def two_ends(found: Named, names: Sequence[str], what: str) -> Index:
-    """The positions of the two names of each line, the smaller first (m, 2)."""
-    for at, (one, two) in enumerate(zip(found.texts["i"], found.texts["j"], strict=True)):
-        if is_missing(one) or is_missing(two):
-            found.refuse(at, "i" if is_missing(one) else "j", "must be the name of a sensor")
-        if one == two:
-            found.refuse(at, "j", "must be another sensor than that before it")
-    return np.sort(np.stack([found.positions(end, names, what) for end in ("i", "j")], axis=1), axis=1)
+def in_order(found: Iterable[str]) -> tuple[str, ...]:
+    """Distinct names, sorted as numbers if all are whole numbers, and otherwise as text."""
+    names = set(found)
+    whole = all(cell.isdecimal() for cell in names)
+    return tuple(sorted(names, key=(lambda cell: (int(cell), cell)) if whole else None))
 
 
 def _role(name: str, roles: Sequence[Role]) -> str | None:
@@ -146,22 +157,20 @@ def _role(name: str, roles: Sequence[Role]) -> str | None:
 
 
 def _by_header(cells: Cells, roles: Sequence[Role], what: str) -> dict[str, tuple[int, ...]]:
-    known = ", ".join(_known(one) for one in roles)
-    places: dict[str, tuple[int, ...]] = {}
+    wrong, places = "", dict[str, tuple[int, ...]]()
     for k, name in enumerate(cells.names):
         role = _role(name, roles)
         if role is None or (role in places and role != "x"):
             kind = "unknown" if role is None else "repeated"
-            raise ProblemError(
-                f"{cells.path}, line 1: a header must name the columns of {what}, got the {kind} column "
-                f"{name!r}{meant(name, [one.name for one in roles])}; known are: {known}"
-            )
+            wrong = f"the {kind} column {name!r}{meant(name, [one.name for one in roles])}"
+            break
         places[role] = (*places.get(role, ()), k)
     lacking = [one.name for one in roles if one.needed and one.name not in places]
-    if lacking:
+    wrong = wrong or (f"none for {', '.join(lacking)}" if lacking else "")
+    if wrong:
         raise ProblemError(
-            f"{cells.path}, line 1: a header must name the columns of {what}, got none for "
-            f"{', '.join(lacking)}; known are: {known}"
+            f"{cells.path}, line 1: a header must name the columns of {what}, got {wrong}; known are: "
+            f"{', '.join(map(_known, roles))}"
         )
     return places
 
@@ -181,6 +190,6 @@ def _in_order(cells: Cells, plain: Sequence[tuple[str, ...]], what: str) -> dict
             return {role: (k,) for k, role in enumerate(order)}
     expected = " or ".join(",".join(order) for order in plain)
     raise ProblemError(
-        f"{cells.path}, line {cells.line(0)}: without a header the columns must be {expected}, got "
+        f"{cells.path}, line {cells.lines[0]}: without a header the columns must be {expected}, got "
         f"{cells.width} cells; expected is {what}, or a header that names the columns"
     )

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from npkl_models.data.cells import number_of
 from npkl_models.errors import ProblemError, UnsupportedError
+from npkl_models.feasibility.faces import Face, face_of
 from npkl_models.files import saved
 from npkl_models.files.atomic import written
 from npkl_models.files.gate import gate, text_of
@@ -31,7 +32,6 @@ from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugat
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement, kind
-from npkl_models.presolve.faces import Face, face_of
 
 MARK = "npkl_models problem"
 WIDTH = 76  # characters in a line of comments

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from npkl_models.data.named import FIRST, SECOND, Role, in_order, read_named, two_ends
+from npkl_models.data.named import FIRST, SECOND, Role, in_order, read_named
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
 
-WEIGHT = "a weight must be a positive number"
 PAIR = (Role("i", FIRST), Role("j", SECOND))
 LENGTH = (Role("distance", "d|.*(dist|length|range).*"), Role("weight", "weights|confidence", False))
 SENSOR = (
@@ -66,12 +65,10 @@ def read_distances_csv(path: str | Path) -> Distances:
     plain = (("i", "j", "distance"), ("i", "j", "distance", "weight"))
     found = read_named(path, what, (*PAIR, *LENGTH), plain)
     with gate(path, what):
-        names = in_order({*found.texts["i"], *found.texts["j"]})
-        ends = two_ends(found, names, "a sensor")
+        names = in_order(found.texts["i"] + found.texts["j"])
+        ends = found.ends(names, "a sensor")
         number = found.numbers("distance", "a distance must be a number of at least 0")
-        weight = found.numbers("weight", WEIGHT) if "weight" in found.texts else None
-        if weight is not None and not (weight > 0).all():
-            found.refuse(int(np.argmin(weight > 0)), "weight", WEIGHT)
+        weight = found.weights()
         said = np.stack([number, np.zeros(number.size) if weight is None else weight], axis=1)
         first = found.once(ends, said, "distance", "distance")
         kept = None if weight is None else weight[first]
@@ -93,13 +90,13 @@ def read_anchors_csv(path: str | Path, names: tuple[str, ...] | None = None) -> 
     found = read_named(path, what, SENSOR, (("sensor", "x"),), names or ())
     with gate(path, what):
         own = found.texts["sensor"]
-        points = found.positions("sensor", names or in_order({*own}), "a sensor that has a distance")
-        place: dict[str, int] = {}
-        for at, name in enumerate(own):
-            if place.setdefault(name, at) != at:
-                line = found.cells.line(place[name])
-                found.refuse(at, "sensor", f"an anchor must come once, and is in line {line}, too")
-        return points, found.coordinates("x", "a coordinate must be a number")
+        points = found.positions("sensor", names or in_order(own), "a sensor that has a distance")
+        first = {name: at for at, name in reversed([*enumerate(own)])}
+        again = next((at for at, name in enumerate(own) if first[name] < at), None)
+        if again is not None:
+            line = found.cells.lines[first[own[again]]]
+            found.refuse(again, "sensor", f"an anchor must come once, and is in line {line}, too")
+        return points, found.numbers("x", "a coordinate must be a number", -np.inf)
 
 
 def read_bounds_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, Index, Array, Array]:
@@ -117,9 +114,9 @@ def read_bounds_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, In
     what = "a csv of bounds: two sensors, the least and the largest distance"
     found = read_named(path, what, (*PAIR, *RANGE), (("i", "j", "lower", "upper"),), names)
     with gate(path, what):
-        ends = two_ends(found, names, "a sensor that has a distance")
+        ends = found.ends(names, "a sensor that has a distance")
         rule = "a bound must be a number of at least 0, or empty"
-        lower, upper = found.numbers("lower", rule, empty=0.0), found.numbers("upper", rule, empty=np.inf)
+        lower, upper = found.numbers("lower", rule, 0.0, 0.0), found.numbers("upper", rule, 0.0, np.inf)
         wrong = np.flatnonzero(lower > upper)
         if wrong.size:
             found.refuse(int(wrong[0]), "upper", f"must be at least the lower bound {lower[wrong[0]]:g}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.data.cells import is_missing, number_of, read_cells
+from npkl_models.data.cells import floats, is_missing, read_cells
 from npkl_models.data.columns import about_columns, label_column, place_of, row_names, why_left_out
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
@@ -24,14 +24,14 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import is_label, labelled
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
+RENAMED = "give it a name with .csv; commas, semicolons, tabs and blanks are found"
 OTHERS = {
     ".mat": "load it with scipy.io.loadmat, and write X and y with numpy.savez",
-    ".npy": "write X and y with numpy.savez", ".tsv": "give it a name with .csv; tabs are found",
-    ".txt": "give it a name with .csv; commas, semicolons, tabs and blanks are found",
-    ".data": "give it a name with .csv; commas, semicolons, tabs and blanks are found",
-    ".xlsx": "save the sheet as csv", ".xls": "save the sheet as csv",
+    ".npy": "write X and y with numpy.savez",
     ".parquet": "read it by pandas, and save it as csv without the index",
-}  # fmt: skip
+    **dict.fromkeys((".tsv", ".txt", ".data"), RENAMED),
+    **dict.fromkeys((".xlsx", ".xls"), "save the sheet as csv"),
+}
 """What to do about files of other kinds."""
 NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
@@ -101,7 +101,8 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         if not features:
             raise ProblemError(f"{path} must have a column of numbers beside its classes and names, got none")
         X = cells.numbers(features)
-        y = NONE if at is None else _classes(cells.texts([at])[at].tolist())
+        given = None if at is None else cells.texts([at])[at]
+        y = NONE if given is None else _classes(given.tolist(), cells.floats(given))
         names = () if key is None else row_names(cells, key)
         columns = tuple(cells.columns[k] for k in features)
         about = about_columns(cells, columns, (at, key), y, left)
@@ -154,16 +155,8 @@ def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
     with gate(Path(path), "a csv of pairs"):
         found = read_named(path, "a csv of pairs", PAIRS, ORDERS, ids, frozenset(WORDS))
         ends = np.stack([_points(found, end, n, ids) for end in ("i", "j")], axis=1)
-        weight = annotator = None
-        if "annotator" in found.texts:
-            annotator = found.texts["annotator"]
-            if any(map(is_missing, annotator)):
-                at = [*map(is_missing, annotator)].index(True)
-                found.refuse(at, "annotator", "must name an annotator")
-        if "weight" in found.texts:
-            weight = found.numbers("weight", "a weight must be a positive number")
-            if not (weight > 0).all():
-                found.refuse(int(np.argmin(weight > 0)), "weight", "a weight must be a positive number")
+        weight, annotator = found.weights(), found.texts.get("annotator")
+        found.check("annotator", map(is_missing, annotator or ()), "must name an annotator")
         if weight is not None and annotator is not None:
             raise ProblemError(f"{path} must have a column of weights or of annotators, got both")
         return Answered(ends, _kinds(found, len(ends)), weight, annotator, f"{path}: {found.header}")
@@ -174,10 +167,9 @@ def _kinds(found: Named, count: int) -> Array:
     if "kind" not in found.texts:
         return np.ones(count)
     given = [sign(word) for word in found.texts["kind"]]
-    if None in given:
-        found.refuse(given.index(None), "kind", f"the kind of a pair must be {KNOWN}")
-    if 0 in given and any(word.startswith("-1") for word in found.texts["kind"]):
-        found.refuse(given.index(0), "kind", "cannot-links must be 0 or -1 in the whole file")
+    found.check("kind", (one is None for one in given), f"the kind of a pair must be {KNOWN}")
+    if any(word.startswith("-1") for word in found.texts["kind"]):
+        found.check("kind", (one == 0 for one in given), "cannot-links must be 0 or -1 in the whole file")
     return np.array([one or -1 for one in given], dtype=float)
 
 
@@ -185,36 +177,24 @@ def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
     """The rows that a column names."""
     if ids:
         return found.positions(end, ids, "the name of a row")
-    for at, cell in enumerate(found.texts[end]):
-        if not POINT.fullmatch(cell):
-            found.refuse(
-                at, end, "points must be numbers from 0, or names of rows beside --ids COLUMN, the column of "
-                "the points that has these names",
-            )  # fmt: skip
-        if int(cell.split(".")[0]) >= n:
-            found.refuse(at, end, f"points must be 0 to {n - 1}")
-    return np.array([int(cell.split(".")[0]) for cell in found.texts[end]], dtype=np.intp)
+    cells = found.texts[end]
+    rule = "points must be numbers from 0, or names of rows beside --ids COLUMN, the column that has them"
+    found.check(end, (not POINT.fullmatch(cell) for cell in cells), rule)
+    points = np.array([int(cell.split(".")[0]) for cell in cells], dtype=np.intp)
+    found.check(end, points >= n, f"points must be 0 to {n - 1}")
+    return points
 
 
-def _classes(values: Sequence[Any]) -> Index:
-    """The classes of a column, as numbers if all are numbers, else as texts: from 0, and -1 for none."""
+def _classes(values: Sequence[Any], numbers: Array) -> Index:
+    """The classes of values, as numbers if all are finite numbers, else as texts: from 0, and -1 for none."""
     given = [value if is_label(value) and not is_missing(str(value)) else None for value in values]
-    numbers = _numbers(given)
-    known, classes = labelled(np.array(given if numbers is None else numbers, dtype=object))
+    if all(value is None or np.isfinite(number) for value, number in zip(given, numbers, strict=True)):
+        pairs = zip(given, numbers.tolist(), strict=True)
+        given = [None if value is None else number for value, number in pairs]
+    known, classes = labelled(np.array(given, dtype=object))
     y = np.full(len(given), -1, dtype=np.intp)
     y[known] = classes
     return y
-
-
-def _numbers(given: Sequence[Any]) -> list[float | None] | None:
-    """The values as numbers, and None for no class; None alone if one of them is no number."""
-    out: list[float | None] = []
-    for value in given:
-        number = number_of(value.strip()) if isinstance(value, str) else value
-        if value is not None and not isinstance(number, (int, float)):
-            return None
-        out.append(float(number) if number is not None and is_label(float(number)) else None)
-    return out
 
 
 def _of_arrays(path: Path) -> Dataset:
@@ -230,7 +210,7 @@ def _of_arrays(path: Path) -> Dataset:
             raise ProblemError(f"{path} must hold a class y for each of {len(X)} points, got shape {y.shape}")
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ProblemError(f"{path} must hold finite classes y, got infinity")
-        return Dataset(path.stem, X, _classes(y.tolist()), str(path))
+        return Dataset(path.stem, X, _classes(y.tolist(), floats(y.tolist())), str(path))
 
 
 def _array(path: Path, X: Array) -> Array:

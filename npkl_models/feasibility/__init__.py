@@ -1,1 +1,1 @@
-"""Search and proof of a feasible kernel near a point: restoration, Newton steps, Kantorovich's theorem."""
+"""The feasible kernels: their face, the points that nothing bounds, Newton steps towards the constraints."""

@@ -10,12 +10,12 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.linalg import Array, Mask, Matrix, dense
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.contraction import of_unknown
 
 SMALLEST = 1e-3  # relative to a part's largest value: the smallest divisor of a residual
 NUMBERS = 5e7  # most numbers of a derivative

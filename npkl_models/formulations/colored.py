@@ -24,7 +24,7 @@ def colored_mvu(
     *,
     n_neighbors: int = 4,
     C: float = 1.0,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     penalty: float | None = None,
     metric: str = "euclidean",
     components: str = "refuse",
@@ -52,8 +52,8 @@ def colored_mvu(
         Number of neighbours of each point, as in `mvu`.
     C : float
         Weight of the distances, positive. ``numpy.inf`` makes the distances equalities; the graph then bounds
-        K, so neither bound nor penalty may be given.
-    bound, penalty : float, optional
+        K, so neither trace_bound nor penalty may be given.
+    trace_bound, penalty : float, optional
         Positive number B or G; at most one of the two may be given.
     metric, components : str
         Same as in `mvu`.
@@ -71,20 +71,11 @@ def colored_mvu(
     K is centred because a centred kernel has the smallest norm, or (without a regulariser) by a basis.
 
     For two classes of signs +1 and -1, H yy' H is twice the HYH of the classes.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.5], [5.0]]
-    >>> problem = nm.colored_mvu(X, [0, 0, 0, 1, 1, 1], n_neighbors=2, bound=36.0)
-    >>> problem
-    Problem(colored_mvu: n=6, 7 distances square, regularizer=trace_power)
-    >>> problem.solve().is_optimal()
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components)
     cost = sp.csr_array(-doubly_centred(label_kernel(labels_or_kernel, found.n)))
-    regularizer = NoRegularizer() if bound is None and penalty is None else TracePower(2, bound, penalty)
+    free = trace_bound is None and penalty is None
+    regularizer = NoRegularizer() if free else TracePower(2, trace_bound, penalty)
     return with_distances(cost, found, C, regularizer, "colored_mvu")
 
 

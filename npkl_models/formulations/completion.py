@@ -66,18 +66,6 @@ def kernel_completion(
 
     If a diagonal entry is unknown, a large value there lets the other entries of the point be met
     arbitrarily closely. Such a problem may not attain its optimum; a penalty makes it attained.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> nan = np.nan
-    >>> known = [[1.0, 0.8, nan], [0.8, 1.0, 0.6], [nan, nan, 1.0]]
-    >>> problem = nm.kernel_completion(known, penalty=1e-3)
-    >>> problem
-    Problem(kernel_completion: n=3, 5 entries square, regularizer=trace_power)
-    >>> problem.solve().is_optimal()
-    True
     """
     i, j, value, weight, n = known_entries(observed, weights, n_points)
     if basis is not None:
@@ -93,13 +81,6 @@ def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]
     """The entries (i, j, values) of the Gaussian kernel of points (n x d), for neighbours and the diagonal.
 
     The affinities of `knn_affinity` are entries of a kernel matrix whose other entries were not computed.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.completion import known_affinities
-    >>> i, j, values = known_affinities([[0.0], [1.0], [3.0]], 1)
-    >>> i, j, values.round(3)
-    (array([0, 1, 2, 0, 1]), array([0, 1, 2, 1, 2]), array([1.   , 1.   , 1.   , 0.607, 0.135]))
     """
     S = sp.triu(affinity(X, n_neighbors), k=1).tocoo()
     own = np.arange(S.shape[0])

@@ -69,16 +69,6 @@ def conformal_eigenmaps(
     Without the constraint on the trace, K = 0 would be optimal. A map that keeps all angles costs nothing. In
     that case no gap is small relative to the optimum, and the bound shows better than the relative gap how
     near a solution is.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 20)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> problem = nm.conformal_eigenmaps(X, n_neighbors=3, n_basis=4)
-    >>> problem.order, problem.solve().is_optimal()
-    (4, True)
     """
     found = neighborhood(X, n_neighbors, metric, components)
     if n_neighbors < 2:
@@ -92,16 +82,7 @@ def conformal_eigenmaps(
 
 
 def scales(X: Any, V: Array, n_neighbors: int = 5, metric: str = "euclidean") -> Array:
-    """The best scales s_i (n,) of points X (n x d) that are embedded as the rows of V (n x r).
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.conformal import scales
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(6, 2))
-    >>> scales(X, 3 * X, 2).round(9)
-    array([9., 9., 9., 9., 9., 9.])
-    """
+    """The best scales s_i (n,) of points X (n x d) that are embedded as the rows of V (n x r)."""
     pairs, place, squared = _triangles(X, n_neighbors, metric)
     z = SquaredDistances(len(place), (pairs[:, 0], pairs[:, 1])).value_of_factor(V)[place]
     d, unit = _in_units(squared[place])

@@ -90,16 +90,6 @@ def distances(
     Here K = QRQ' with Q = diag(U, I). R is Z with T in the place of I in the first block of rows, so both
     relaxations are the same. What is left of Z_11 = I are d (d + 1) / 2 equalities: the inner products of d
     anchors. Distances keep their meaning, and the certificate is that of the whole.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> corners = {0: (0.0, 0.0), 1: (1.0, 0.0), 2: (0.0, 1.0)}
-    >>> d = np.sqrt([0.5, 0.5, 0.5])  # of point 3 from the corners
-    >>> problem = nm.distances(([3, 3, 3], [0, 1, 2], d), anchors=corners)
-    >>> problem.order, problem.solve().is_optimal()
-    (3, True)
     """
     i, j, d, weight, n = read_distances(observed, n_points, weights)
     chosen("loss", loss, dict.fromkeys(KINDS))
@@ -203,14 +193,6 @@ def positions(V: Array, n_components: int, anchors: Any = None) -> tuple[Array, 
     """Positions of the points in a factor V (n x r), and the trace of each that they leave (n,).
 
     With anchors, see `Anchors.located`. Without anchors, positions are the leading principal coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.formulations.distances import positions
-    >>> X, left = positions(np.array([[-1.0, 0.1], [0.0, -0.2], [1.0, 0.1]]), 1)
-    >>> left.round(3)
-    array([0.01, 0.04, 0.01])
     """
     if anchors is not None:
         return read_anchors(anchors, len(V)).located(V)

@@ -157,34 +157,19 @@ def read_distances(
         wrong = np.flatnonzero(d < 0)[:3]
         rows = [(int(i[k]), int(j[k]), float(d[k])) for k in wrong]
         raise ProblemError(f"distances must not be negative, got {rows}")
-    apart = i != j
-    return i[apart], j[apart], d[apart], w[apart], n
+    distinct = i != j
+    return i[distinct], j[distinct], d[distinct], w[distinct], n
 
 
 def neighbor_distances(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
-    """The distances (i, j, d) of neighbours, and of a spanning tree between parts of their graph.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.known_distances import neighbor_distances
-    >>> neighbor_distances([[0.0], [1.0], [3.0]], 1)
-    (array([0, 1]), array([1, 2]), array([1., 2.]))
-    """
+    """The distances (i, j, d) of neighbours, and of a spanning tree between parts of their graph."""
     found = neighborhood(X, n_neighbors, "euclidean", "connect")
     i, j = found.pairs.T
     return i, j, np.sqrt(found.squared)
 
 
 def drawn_anchors(X: Any, count: int, random_state: int | None = 0) -> tuple[Index, Array]:
-    """Anchors (points, positions): so many points of X (n x d), drawn at random.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.known_distances import drawn_anchors
-    >>> drawn_anchors([[0.0], [1.0], [3.0]], 2)
-    (array([1, 2]), array([[1.],
-           [3.]]))
-    """
+    """Anchors (points, positions): so many points of X (n x d), drawn at random."""
     points = np.asarray(real_array(X, "points"), dtype=float)
     if whole_number(count, "anchors", 2) > len(points):
         raise ProblemError(f"anchors must be at most the {len(points)} points, got {count}")

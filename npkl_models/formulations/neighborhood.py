@@ -85,12 +85,12 @@ def neighborhood(
                 f"{sizes} points) that could move apart without limit; raise n_neighbors, or use "
                 "components='connect'"
             )
-        bridges, apart = _bridges(points, label, metric)
-        pairs, length = _merged((pairs, length), (bridges, apart))
+        bridges, lengths = _bridges(points, label, metric)
+        pairs, length = _merged((pairs, length), (bridges, lengths))
         joined = len(bridges)
     if metric == "euclidean" and isinstance(points, np.ndarray):  # without the rounding of a search
-        apart = points[pairs[:, 0]] - points[pairs[:, 1]]
-        return Neighborhood(n, pairs, np.einsum("ed,ed->e", apart, apart), joined, points)
+        differences = points[pairs[:, 0]] - points[pairs[:, 1]]
+        return Neighborhood(n, pairs, np.einsum("ed,ed->e", differences, differences), joined, points)
     return Neighborhood(n, pairs, length**2, joined)
 
 

@@ -44,25 +44,13 @@ def npkl(
     -----
     Hu & Kwok, "Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent",
     IEEE TNNLS 26(9), 2015, eqs. (1), (3) and (29).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.npkl(L, pairs, loss="hinge", gamma=2.0)
-    >>> problem
-    Problem(npkl: n=6, 3 pairs hinge, regularizer=none)
-    >>> problem.solve().is_optimal()
-    True
     """
     weight = positive_number(gamma, "gamma")
     chosen = get_loss(loss)
     if not chosen.nonnegative and row_norm is None:
         raise ProblemError(
             f"the {chosen.name} loss needs a bound on K: else it may have no optimum, got row_norm=None; "
-            "give row_norm=b, or use simple_npkl with bound= or penalty="
+            "give row_norm=b, or use simple_npkl with trace_bound= or penalty="
         )
     matching(L, pairs)
     regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
@@ -76,7 +64,7 @@ def simple_npkl(
     loss: str | Loss = "squared_hinge",
     C: float = 1.0,
     p: float = 2,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     penalty: float | None = None,
 ) -> Problem:
     r"""SimpleNPKL: any loss, with tr K^p bounded by B or penalised with weight G / p.
@@ -101,26 +89,13 @@ def simple_npkl(
         Weight of the losses, positive.
     p : float
         Power of the kernel, at least 1.
-    bound, penalty : float
+    trace_bound, penalty : float
         Positive number B or G; exactly one of the two must be given.
 
     Notes
     -----
     Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12,
     2011, eqs. (10), (12), (21) and (26).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.simple_npkl(L, pairs, loss="hinge", p=2, bound=1.0)
-    >>> solution = problem.solve("simple_npkl")
-    >>> solution.is_optimal()
-    True
-    >>> float(round((solution.K**2).sum(), 6)) <= 1.0
-    True
     """
     chosen = get_loss(loss)
     weight = positive_number(C, "C") * (0.5 if chosen.squared else 1.0)
@@ -128,6 +103,6 @@ def simple_npkl(
     return Problem(
         L,
         (pair_term(pairs, chosen, pairs.sign, weight),),
-        TracePower(p, bound=bound, penalty=penalty),
+        TracePower(p, bound=trace_bound, penalty=penalty),
         name="simple_npkl",
     )

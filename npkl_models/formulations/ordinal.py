@@ -66,20 +66,6 @@ def ordinal(
     is convex in K). The trace of a kernel is smallest if its points have mean zero, and this changes no
     distance. So the optimal kernel is centred without a constraint. The cost is lambda I, so a lower bound
     can always be proved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> from npkl_models.formulations.comparisons import answered, ordinal_answers
-    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    >>> asked = ordinal_answers(X, 60, random_state=0)
-    >>> problem = nm.ordinal(asked)
-    >>> solution = problem.solve()
-    >>> solution.is_optimal()
-    True
-    >>> answered(solution.V, asked)
-    1.0
     """
     rows, weight = merged(read_comparisons(comparisons, "comparisons"), weights)
     tied = None if ties is None else merged(read_comparisons(ties, "ties"), None)
@@ -99,17 +85,6 @@ def largest_penalty(problem: Problem) -> float:
 
     At K = 0 the slack is lambda I + sum y_e M_e, with y_e the slope of the loss at zero. The zero kernel is
     optimal if this slack is positive semidefinite. Ties are left out: they make a smaller penalty enough.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.formulations.ordinal import largest_penalty
-    >>> problem = nm.ordinal([[0, 1, 2], [1, 0, 2]], loss="hinge")
-    >>> round(largest_penalty(problem), 4)
-    3.0
-    >>> zero = nm.ordinal([[0, 1, 2], [1, 0, 2]], loss="hinge", penalty=3.5).solve()
-    >>> bool(abs(zero.objective - 2) < 1e-5)
-    True
     """
     return _largest(problem.losses[0])
 

@@ -45,18 +45,6 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0, cannot: float = 0.0) -> 
     Hu & Kwok, "Efficient Kernel Learning from Side Information Using ADMM", IJCAI 2013, eq. (1). Their set T
     contains each pair in both orders. Hence the weight is gamma for a pair, and gamma / 2 for a diagonal
     entry.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> problem
-    Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none)
-    >>> problem.solve().is_optimal()
-    True
     """
     weight, target = positive_number(gamma, "gamma"), _targets(pairs, cannot)
     n = matching(L, pairs)
@@ -100,16 +88,6 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     Notes
     -----
     Li, Liu & Tang, ICML 2008; Wu, thesis 2011, eqs. (3.5)-(3.9).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> solution = nm.hard_pcp(L, pairs).solve()
-    >>> float(round(solution.K[0, 1], 6)), float(abs(round(solution.K[2, 3], 6)))
-    (1.0, 0.0)
     """
     n = matching(L, pairs)
     chains = pairs.contradictions()
@@ -154,16 +132,6 @@ def reg_pcp(basis: Basis, pairs: Pairs, *, cannot: float = 0.0) -> Problem:
     Notes
     -----
     Li, Liu & Tang, CVPR 2009; Wu, thesis 2011, eq. (3.12).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.reg_pcp(nm.eigenbasis(L, 3), pairs)
-    >>> problem.order, problem.solve().is_optimal()
-    (3, True)
     """
     instance(basis, Basis, "basis", "eigenbasis(L, 10)")
     instance(pairs, Pairs, "pairs")

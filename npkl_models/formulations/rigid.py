@@ -77,15 +77,6 @@ def locally_rigid(
     If the distances are those of points in this dimension and in general position, (I - W) times their
     coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero. A configuration
     that the graph makes rigid is recovered exactly.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).uniform(size=(40, 2))
-    >>> solution = nm.locally_rigid(X, 6, 5).solve(tol=1e-8)
-    >>> solution.is_optimal(1e-6), solution.rank
-    (True, 2)
     """
     dimension = whole_number(dimension, "dimension", 1)
     found = neighborhood(X, n_neighbors, metric, components)
@@ -105,16 +96,7 @@ def locally_rigid(
 
 
 def placing(X: Any, n_neighbors: int, dimension: int, metric: str = "euclidean") -> Matrix:
-    """The matrix W (n x n) of points (n x d); row i writes point i as a weighted mean of its neighbours.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.rigid import placing
-    >>> placing([[0.0], [1.0], [3.0]], 2, 1).toarray().round(3)
-    array([[ 0.   ,  1.5  , -0.5  ],
-           [ 0.667,  0.   ,  0.333],
-           [-2.   ,  3.   ,  0.   ]])
-    """
+    """The matrix W (n x n) of points (n x d); row i writes point i as a weighted mean of its neighbours."""
     points = check_points(X)
     n, k = points.shape[0], n_neighbors
     neighbor = nearest_neighbors(points, k, metric)[1]

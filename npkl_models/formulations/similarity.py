@@ -30,7 +30,7 @@ def psde(
     *,
     loss: str | Loss = "squared_hinge",
     C: float = 1.0,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     features: Any = None,
 ) -> Problem:
     r"""Pairwise semidefinite embedding: similar points are near each other, dissimilar points apart.
@@ -52,8 +52,8 @@ def psde(
         Loss of a similar pair that is too far apart, or of a dissimilar pair that is too near.
     C : float
         Weight of the pairs, positive.
-    bound : float, optional
-        Number B of the bound, positive; None gives no bound.
+    trace_bound : float, optional
+        Positive number B; None gives no bound.
     features : array_like of shape (n, d) or Basis, optional
         Coordinates of the points, or eigenvectors of a graph, for the parametric form: K = QYQ' with Q an
         orthonormal basis of the centred columns. By default K is any centred kernel.
@@ -72,17 +72,6 @@ def psde(
     The objective is the negative of the formula above. With the hinge, the problem is unbounded if and only
     if CL - I has a negative eigenvalue on the range of Q, where L is the Laplacian of the similar pairs
     weighted by c_ij.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> pairs = nm.Pairs(4, must_link=[(0, 1), (1, 2), (2, 3)], cannot_link=[(0, 3)])
-    >>> problem = nm.psde(pairs, C=10.0)
-    >>> problem
-    Problem(psde: n=4, 3 similar squared_excess, 1 dissimilar squared_hinge, regularizer=none, basis of 3)
-    >>> solution = problem.solve()
-    >>> solution.is_optimal(1e-6), solution.rank
-    (True, 1)
     """
     instance(pairs, Pairs, "pairs")
     slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
@@ -90,9 +79,9 @@ def psde(
     basis = _centred(pairs) if features is None else _spanned(features, pairs.n)
     must = len(pairs.must_link)
     L = _laplacian(pairs.n, pairs.must_link, weight[:must])
-    if bound is None:
+    if trace_bound is None:
         _refuse_unbounded(pairs, L, None if features is None else basis, slack)
-    regularizer = NoRegularizer() if bound is None else TracePower(2, bound=bound)
+    regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     cost = -sp.eye_array(pairs.n).tocsr()
     of_similar = "excess" if slack == "hinge" else "squared_excess"
     terms = [
@@ -132,7 +121,7 @@ def _spanned(features: Any, n: int) -> Basis:
 def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) -> None:
     """Raise an error if the objective improves without limit as points move apart."""
     count, label = pairs.groups()
-    remedy = "give bound=B, which limits tr K^2"
+    remedy = "give trace_bound=B, which limits tr K^2"
     if basis is None and count > 1:
         sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
         raise ProblemError(

@@ -24,7 +24,7 @@ def spe(
     triplets: ArrayLike | None = None,
     *,
     C: float = 1.0,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     centred: bool = True,
 ) -> Problem:
     r"""Structure preserving embedding with a given set of triplets.
@@ -48,8 +48,8 @@ def spe(
         of two edges to i among those that are not neighbours of i.
     C : float
         Weight of the slack, positive.
-    bound : float, optional
-        Number B of the bound, positive; n by default.
+    trace_bound : float, optional
+        Positive number B; n by default.
     centred : bool
         Whether the points have mean zero, as in Shaw & Jebara; False is the printed form of Zhuang, Tsang &
         Hoi.
@@ -65,25 +65,13 @@ def spe(
     Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3. Let y >= 0 be the multipliers
     of the triplets, with sum y <= C, and let M_ij = (e_i - e_j)(e_i - e_j)'. The dual slack is
     -W + sum y_ikj (M_ik - M_ij), and the slope of the dual in y_ikj is D_ik - D_ij.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> W = np.zeros((5, 5))
-    >>> W[[0, 1, 2, 3], [1, 2, 3, 4]] = W[[1, 2, 3, 4], [0, 1, 2, 3]] = 1.0  # a path
-    >>> problem = nm.spe(W, bound=5.0)
-    >>> problem
-    Problem(spe: n=5, 8 order shared_slack, regularizer=trace_power, basis of 4)
-    >>> problem.solve("simple_npkl").is_optimal()
-    True
     """
     graph = checked_graph(W)
     n = graph.shape[0]
     given = first_triplets(graph) if triplets is None else _checked(whole_array(triplets, "triplets"), graph)
     i, k, j = given.T
     term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive_number(C, "C"), "order")
-    regularizer = TracePower(2, bound=n if bound is None else bound)
+    regularizer = TracePower(2, bound=n if trace_bound is None else trace_bound)
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
     basis = centred_wavelets(order) if centred else None
     return Problem(-graph, term, regularizer, basis, "spe")

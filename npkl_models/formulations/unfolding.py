@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.feasibility.faces import complement
 from npkl_models.formulations.neighborhood import Neighborhood, neighborhood
 from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number
@@ -17,7 +18,6 @@ from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
 from npkl_models.presolve.cliques import flatten
-from npkl_models.presolve.faces import complement
 from npkl_models.problem import Problem
 
 
@@ -82,16 +82,6 @@ def mvu(
     belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
     over the basis, with the distances that are kept. All other distances hold to rounding;
     ``mvu(..., reduce=False).violation(V)`` measures how well.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 9)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc in the plane
-    >>> solution = nm.mvu(X, n_neighbors=2).solve()
-    >>> solution.is_optimal(1e-6)
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()
@@ -106,9 +96,9 @@ def with_distances(
     """The problem of a linear cost and distances with weight C / 2, or kept exactly for C = inf."""
     if np.inf == C:
         if not regularizer.vacuous:
-            limit = "bound" if regularizer.bounds else "penalty"
+            limit = "trace_bound" if regularizer.bounds else "penalty"
             raise ProblemError(
-                f"C must be finite if a {limit} is given, since then no kernel may keep all distances, "
+                f"C must be finite if {limit} is given, since then no kernel may keep all distances, "
                 f"got C={C}"
             )
         return unfolding(cost, found, name)
@@ -176,16 +166,6 @@ def reg_mvu(
     Notes
     -----
     Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2011, eq. (3.11).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 30)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> problem = nm.reg_mvu(X, n_neighbors=2, n_basis=5, nu=10.0)
-    >>> problem.order, problem.solve().is_optimal()
-    (5, True)
     """
     weight = positive_number(nu, "nu")
     found = neighborhood(X, n_neighbors, metric, components, angles)

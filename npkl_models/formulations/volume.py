@@ -28,7 +28,7 @@ def mve(
     directions: ArrayLike | None = None,
     n_neighbors: int = 4,
     C: float = 1.0,
-    bound: float | None = None,
+    trace_bound: float | None = None,
     metric: str = "euclidean",
     components: str = "refuse",
 ) -> Problem:
@@ -56,9 +56,9 @@ def mve(
         Number of neighbours of each point, as in `mvu`.
     C : float
         Weight of the distances, positive. ``numpy.inf`` makes the distances equalities, as in Shaw & Jebara,
-        and excludes a bound.
-    bound : float, optional
-        Number B of the bound, positive.
+        and excludes ``trace_bound``.
+    trace_bound : float, optional
+        Positive number B.
     metric, components : str
         Same as in `mvu`.
 
@@ -70,16 +70,6 @@ def mve(
     Notes
     -----
     Shaw & Jebara, AISTATS 2007; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.2, eq. (32).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> angle = np.linspace(0.0, 4.0, 12)
-    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> problem = nm.mve(X, 1, n_neighbors=2, C=100.0)
-    >>> problem.solve().is_optimal()
-    True
     """
     found = neighborhood(X, n_neighbors, metric, components)
     if not isinstance(size, (int, np.integer)) or not 1 <= size < found.n:
@@ -87,7 +77,7 @@ def mve(
             f"size (the dimension) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
         )
     cost = _cost(principal_directions(X, size) if directions is None else directions, found.n, size)
-    regularizer = NoRegularizer() if bound is None else TracePower(2, bound=bound)
+    regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     return with_distances(cost, found, C, regularizer, "mve")
 
 

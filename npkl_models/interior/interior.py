@@ -9,16 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
+from npkl_models.interior.factor import factor_of
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
+from npkl_models.interior.schur import IN_NUMPY
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
+from npkl_models.linalg.compile import WORTH
 from npkl_models.model.conjugates import boxed_conjugates
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -81,7 +83,7 @@ class _Run:
     scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
     highest: Certificate | None = None  # the certificate with the best bound so far
     gap = np.inf  # relative gap of the last iterate
-    apart = np.inf  # distance of objective and bound of the last iterate
+    distance = np.inf  # distance of objective and bound of the last iterate
 
     def __init__(self, problem: Statement, options: InteriorOptions, watch: RunMonitor) -> None:
         self.problem, self.options, self.watch = problem, options, watch
@@ -147,9 +149,9 @@ class _Run:
             return self._finally(Status.INACCURATE)
         return self.watch.heed(None)
 
-    def _stalled(self, iteration: int, gap: float, apart: float) -> bool:
+    def _stalled(self, iteration: int, gap: float, distance: float) -> bool:
         """Whether too many iterations have made no progress."""
-        nearer, self.apart = gap > OPEN and apart < 0.5 * self.apart, apart
+        nearer, self.distance = gap > OPEN and distance < 0.5 * self.distance, distance
         if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross
             self.smallest, self.at = np.inf, iteration
         elif nearer or gap < 0.9 * self.smallest:
@@ -220,22 +222,31 @@ def _merit_of(found: Certificate) -> tuple[float, float]:
 
 
 def cost_of(problem: Statement) -> Cost:
-    """The predicted cost: dense algebra of the order, and of the number of multipliers."""
-    s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
+    """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
+    s, n, m, e = float(problem.order), float(problem.n), _multipliers(problem), _entries(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
-    long = 3.0 * sum(part.functional.size * part.functional.additions for part in problem.terms)
-    inner += (long if problem.basis is None else min(long, s**2)) ** 2  # numbers before they are summed
+    inner += (e if problem.basis is None else min(e, s**2)) ** 2
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
 def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
-    s, m = float(problem.order), _multipliers(problem)
-    return 2e-3 + (8 * s**3 + m**3 / 3 + 40 * m**2) / RATE
+    s, m, rows = float(problem.order), _multipliers(problem), IN_NUMPY * _entries(problem) ** 2
+    gathered = rows / USUAL if rows <= WORTH else 40 * _entries(problem) ** 2 / RATE
+    return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
 
 
 def _multipliers(problem: Statement) -> float:
     return float(sum(problem.sizes))
+
+
+def _entries(problem: Statement) -> float:
+    """The number of distances or different entries of K that all values need, at most."""
+    functionals, n = [part.functional for part in problem.terms], float(problem.n)
+    needed = sum(
+        float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in functionals
+    )
+    return min(needed, n * (n + 1) / 2)
 
 
 def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
@@ -268,47 +279,3 @@ BACKEND = Backend(
     "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,
     InteriorOptions, cost_of,
 )  # fmt: skip
-
-
-NOISE = 1e-13  # pivots below this share of the largest diagonal entry are rounding
-WORTH = 0.05  # the share of the required gap that a smaller rank may cost
-WIDE = 0.5  # with a scaling, a factor whose rank exceeds this share of the order is not cut
-JUMP = 3.0  # a rank may end where an eigenvalue is this many times the next one
-
-
-def factor_of(
-    problem: Statement, K: Array, y: Multipliers, tol: float = 1e-12, scaling: Array | None = None
-) -> Array:
-    """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
-
-    If a smaller rank has nearly the same objective, the factor has the smaller rank. A violated constraint
-    costs twice its multiplier times the violation. The products of the eigenvalues of K and S are mu, so K
-    has large and small eigenvalues. Every jump between them is a rank that is tried. With a ``scaling`` T,
-    the kernel is T K T'.
-    """
-    top = float(np.max(K.diagonal(), initial=0.0))
-    if not top > 0:
-        return np.zeros((problem.n, 1))
-    factor, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=NOISE * top)
-    W = np.zeros((len(K), rank))
-    W[pivots - 1] = np.tril(factor)[:, :rank]
-    U, s, _ = np.linalg.svd(W if scaling is None else scaling @ W, full_matrices=False)
-    V = problem.lift(U * s)
-    ends = [r for r in range(1, rank) if s[r - 1] ** 2 > JUMP * s[r] ** 2]
-    if not problem.constraints:
-        V = problem.regularizer.rescale(V) if problem.basis is None else V
-    tried = [(_merit(problem, V[:, :r], y), r) for r in (*ends, rank)]
-    tried = [pair for pair in tried if np.isfinite(pair[0])]
-    if not tried:  # numbers out of range
-        return V
-    best = min(value for value, _ in tried)
-    near = WORTH * tol * problem.size(2 * best)
-    least = min(r for value, r in tried if value <= best + near)
-    return V[:, :least] if scaling is None or least <= WIDE * len(K) else V
-
-
-def _merit(problem: Statement, V: Array, y: Multipliers) -> float:
-    total = problem.objective_of_factor(V)
-    for part, nu in zip(problem.constraints, y.constraints, strict=True):
-        total += 2 * float(np.abs(nu) @ np.abs(part.excess(part.functional.value_of_factor(V))))
-    return total

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import blas
 
 from npkl_models.interior.steps import solved
@@ -40,7 +39,8 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     t = values.incidence
     if values.Q is not None and t.owner.size > max(MANY * t.size, values.order**2):
         return _bordered(values, _by_coordinates(values.coordinates, K, Z), K, Z)
-    row, column, ends = t.row, t.column, values.edges
+    row, column, coefficient, sums = values.entries
+    ends = values.edges
     near: tuple[Array, Array]
     if values.Q is not None:
         near = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
@@ -53,14 +53,9 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     if ends is not None:
         H = (EDGES if worth(IN_NUMPY * m**2) else _edges)(*ends, *near)
     else:
-        H = (ENTRIES if worth(IN_NUMPY * m**2) else _blocks)(
-            row, column, np.asarray(t.coefficient, dtype=float), *near
-        )
-    if values.edges is None and not t.identity:
-        owner = sp.csr_array(
-            (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)
-        )
-        H = np.asarray(owner @ (owner @ H).T)
+        H = (ENTRIES if worth(IN_NUMPY * m**2) else _blocks)(row, column, coefficient, *near)
+    if ends is None and sums is not None:
+        H = np.asarray(sums @ (sums @ H).T)
     return _bordered(values, H, K, Z)
 
 

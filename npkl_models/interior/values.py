@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.interior.pattern import Pattern
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.box import Box
@@ -20,7 +21,6 @@ from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.contraction import of_unknown
 
 CHUNK = 100_000  # numbers that are gathered at a time, so that they stay in the cache
 
@@ -77,6 +77,25 @@ class Values:
         """The places of the triplets in a K that is stored row by row."""
         t = self.incidence
         return np.asarray(self.points[t.row] * self.order + self.points[t.column])
+
+    @cached_property
+    def entries(self) -> tuple[Index, Index, Array, Matrix | None]:
+        """The entries of K at ``points`` that any value needs, each once, and the values as their sums.
+
+        Returns
+        -------
+        row, column : (e,) arrays of int
+        coefficient : (e,) array
+        sums : (m, e) sparse array or None
+            The values are ``sums`` times the entries; None if each value is its ``coefficient`` times one.
+        """
+        t = self.incidence
+        if t.identity:
+            return t.row, t.column, np.asarray(t.coefficient, dtype=float), None
+        low, high = np.minimum(t.row, t.column), np.maximum(t.row, t.column)
+        places, at = np.unique(low * t.n + high, return_inverse=True)
+        sums = sp.csr_array((t.coefficient, (t.owner, at)), shape=(t.size, places.size))
+        return places // t.n, places % t.n, np.ones(places.size), sums
 
     @cached_property
     def coordinates(self) -> Array:

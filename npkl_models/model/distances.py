@@ -43,8 +43,8 @@ class SquaredDistances(Functional):
 
     def value_of_factor(self, V: Array) -> Array:
         """The values ||v_i - v_j||^2, computed from differences of rows so that far points lose no digits."""
-        apart = V[self.indices[0]] - V[self.indices[1]]
-        return np.einsum("er,er->e", apart, apart)
+        differences = V[self.indices[0]] - V[self.indices[1]]
+        return np.einsum("er,er->e", differences, differences)
 
     def size_of_factor(self, V: Array) -> Array:
         return self.value_of_factor(V)
@@ -59,17 +59,7 @@ class SquaredDistances(Functional):
 
 
 class DistanceDifferences(Functional):
-    """Differences of squared distances: z_e = D_ij - D_ik, which compare two distances from one point.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> z = nm.DistanceDifferences(3, ([0], [1], [2]))  # is 0 nearer to 1 than to 2?
-    >>> V = np.array([[0.0], [1.0], [3.0]])
-    >>> z.value_of_factor(V)
-    array([-8.])
-    """
+    """Differences of squared distances: z_e = D_ij - D_ik, which compare two distances from one point."""
 
     kind = "distance differences"
     arity = 3
@@ -124,14 +114,6 @@ class DistanceCombinations(Functional):
         The pairs whose squared distances are combined.
     combination : array_like or sparse of shape (m, p)
         A: a row for each value.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> z = nm.DistanceCombinations(3, ([0, 0], [1, 2]), [[1.0, -0.5], [0.0, 2.0]])
-    >>> z.value_of_factor(np.array([[0.0], [1.0], [3.0]]))  # of the distances 1 and 9
-    array([-3.5, 18. ])
     """
 
     kind = "combinations of distances"

@@ -74,15 +74,6 @@ def knn_affinity(
     -----
     UnscaledWarning
         If a few features with large numbers decide the distances (`npkl_models.model.scales.unscaled`).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [3.0]]
-    >>> nm.knn_affinity(X, n_neighbors=1, sigma=1.0).toarray().round(3)
-    array([[0.   , 0.607, 0.   ],
-           [0.607, 0.   , 0.135],
-           [0.   , 0.135, 0.   ]])
     """
     warn_of_scales(X, metric)
     return affinity(X, n_neighbors, sigma, metric, search, progress, mutual, cache_dir)

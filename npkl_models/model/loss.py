@@ -114,8 +114,8 @@ class Loss(ABC):
         second = self.project(first + w, t, w)
         second = np.where(second == first, self.project(first - w, t, w), second)
         slopes = [self.conjugate_derivative(y, t, w) for y in (first, second)]
-        apart = second - first
-        q = np.divide(slopes[1] - slopes[0], apart, out=np.zeros_like(apart), where=apart != 0)
+        distance = second - first
+        q = np.divide(slopes[1] - slopes[0], distance, out=np.zeros_like(distance), where=distance != 0)
         return Box(slopes[0] - q * first, q, lower, upper, np.zeros_like(q))
 
     @abstractmethod

@@ -215,10 +215,10 @@ def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
     ends = np.searchsorted(place[order], np.arange(first.size + 1))
     out = np.empty(len(pairs))
 
-    def taken(apart: Array, start: int) -> list[float]:
-        own = order[ends[start] : ends[start + len(apart)]]
-        out[own] = apart[place[own] - start, pairs[own, 1]]
-        return [0.0] * len(apart)  # scikit-learn requires a result
+    def taken(distances: Array, start: int) -> list[float]:
+        own = order[ends[start] : ends[start + len(distances)]]
+        out[own] = distances[place[own] - start, pairs[own, 1]]
+        return [0.0] * len(distances)  # scikit-learn requires a result
 
     try:
         for _ in pairwise_distances_chunked(X[first], X, reduce_func=taken, metric=metric):

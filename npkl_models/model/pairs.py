@@ -117,12 +117,6 @@ class Pairs(Owner):
         ------
         ProblemError
             If a class, or two classes, have fewer such pairs than requested. The message names the classes.
-
-        Examples
-        --------
-        >>> import npkl_models as nm
-        >>> nm.Pairs.per_class(["a", "a", "b", "b", "c", "c"], n_must=1, n_cannot=2, random_state=0)
-        Pairs(n=6, 3 must-links, 6 cannot-links)
         """
         known, labels = labelled(y)
         given = np.asarray(y, dtype=object).ravel()[known]
@@ -225,8 +219,8 @@ class Pairs(Owner):
         membership = sp.csr_array((np.ones(self.n), (np.arange(self.n), label)), shape=(self.n, count))
         same = sp.triu(membership @ membership.T, k=1).tocoo()
         across = np.sort(label[self.cannot_link], axis=1)
-        apart = sp.csr_array((np.ones(len(across)), (across[:, 0], across[:, 1])), shape=(count, count))
-        other = (membership @ apart @ membership.T).tocoo()
+        forbidden = sp.csr_array((np.ones(len(across)), (across[:, 0], across[:, 1])), shape=(count, count))
+        other = (membership @ forbidden @ membership.T).tocoo()
         return Pairs(self.n, *(np.stack([found.row, found.col], axis=1) for found in (same, other)))
 
     def select(

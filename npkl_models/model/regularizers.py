@@ -62,12 +62,6 @@ class RowNormBound:
     A problem takes it in the place of a regulariser, and holds it as a `Constraint` on the diagonal.
 
     Source: Hu & Kwok, IEEE TNNLS 26 (2015), eq. (29).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.RowNormBound(2.0).constraint(3).upper
-    array([4., 4., 4.])
     """
 
     b: float = 1.0

@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.errors import ProblemError
+from npkl_models.feasibility.faces import complement
 from npkl_models.linalg import Array, Index, Mask, symmetrize
 from npkl_models.model.basis import Basis, orthonormal
-from npkl_models.presolve.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
 FOLLOWED = 10.0  # the same for distances that follow from others, as a multiple of the error of the others
@@ -113,9 +113,9 @@ def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
 
     U is computed from the given distances alone, so that no rounding of an earlier round enters.
     """
-    apart = flat.basis.dense[pairs[:, 0]] - flat.basis.dense[pairs[:, 1]]
+    differences = flat.basis.dense[pairs[:, 0]] - flat.basis.dense[pairs[:, 1]]
     i, j = np.triu_indices(flat.basis.size)
-    matrices = apart[:, i] * apart[:, j] * np.where(i == j, 1.0, 2.0)
+    matrices = differences[:, i] * differences[:, j] * np.where(i == j, 1.0, 2.0)
     length = np.maximum(np.linalg.norm(matrices, axis=1), JOINED**2)
     U = np.zeros((flat.basis.size,) * 2)
     U[i, j] = U[j, i] = np.linalg.lstsq(matrices / length[:, None], squared / length, rcond=None)[0]
@@ -232,17 +232,17 @@ class _Span:
     L: Array
 
     @classmethod
-    def of(cls, apart: Array, squared: Array) -> _Span:
+    def of(cls, differences: Array, squared: Array) -> _Span:
         """The span of the matrices q q' for the rows q of ``apart``."""
-        length = np.linalg.norm(apart, axis=1)
+        length = np.linalg.norm(differences, axis=1)
         kept, free = np.zeros(length.size, dtype=bool), np.flatnonzero(length > JOINED)
-        unit = apart[free] / length[free, None]
+        unit = differences[free] / length[free, None]
         L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=DEPENDENT)
         first = free[pivots[:rank] - 1]
         kept[first] = True
         share = squared[first] / length[first] ** 2
         own = cls(kept, 0.0, 0.0, unit[pivots[:rank] - 1], share, np.tril(L)[:rank, :rank])
-        value, tilt = own._all(apart)
+        value, tilt = own._all(differences)
         kept[tilt > MISSED] = True
         out = ~kept
         off = np.abs(value - squared)[out] / np.where(squared > 0, squared, 1.0)[out]
@@ -250,18 +250,18 @@ class _Span:
             own, missed=float(np.max(off, initial=0.0)), tilt=float(np.max(tilt[out], initial=0.0))
         )
 
-    def follow(self, apart: Array) -> tuple[Array, Mask]:
+    def follow(self, differences: Array) -> tuple[Array, Mask]:
         """Squared distances that the span implies, and a mask of those that it determines."""
-        value, rest = self._all(apart)
+        value, rest = self._all(differences)
         return value, rest <= DETERMINED
 
-    def _all(self, apart: Array) -> tuple[Array, Array]:
+    def _all(self, differences: Array) -> tuple[Array, Array]:
         """Values, and the distances of their matrices from the span; a distance that is not small is one."""
-        length = np.linalg.norm(apart, axis=1)
+        length = np.linalg.norm(differences, axis=1)
         value, rest = np.zeros(length.size), np.ones(length.size)
         joined = length <= JOINED
         rest[joined] = length[joined] ** 2
-        unit = apart / np.where(joined, 1.0, length)[:, None]
+        unit = differences / np.where(joined, 1.0, length)[:, None]
         halfway = scipy.linalg.solve_triangular(self.L, (self.unit @ unit.T) ** 2, lower=True)
         near = ~joined & (np.abs(1 - np.sum(halfway**2, axis=0)) <= 10 * DEPENDENT)
         guess = np.abs(scipy.linalg.solve_triangular(self.L.T, halfway[:, near]))

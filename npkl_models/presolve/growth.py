@@ -1,6 +1,6 @@
 """A factor of all points, grown from a factor of the anchored points.
 
-`npkl_models.presolve.anchored` splits off components in which no value bounds the kernel. There, sqrt(t)
+`npkl_models.feasibility.anchored` splits off components in which no value bounds the kernel. There, sqrt(t)
 times the null vector costs next to nothing. For a large t, changes of size 1 / sqrt(t) in other rows give the
 values of the component the wanted numbers, as far as these agree. The t with the smallest cost is taken. No
 kernel may attain the infimum, which t tending to infinity approaches.
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npkl_models.feasibility.anchored import Split
 from npkl_models.linalg import UNIT, Array, Index, Mask, norm_bound
 from npkl_models.model.functionals import Entries
-from npkl_models.presolve.anchored import Split
 
 ROUNDING = 100 * UNIT  # least cost of a unit of trace in an upper bound, relative to the norm
 LARGEST = 1e14  # largest t

@@ -44,6 +44,8 @@ class Smaller:
 class Step(NamedTuple):
     """One presolve step; ``apply`` may be called for problems that ``accepts`` accepts.
 
+    ``words`` name the step in the message of a solution; ``{}`` is the number of smaller problems.
+
     Examples
     --------
     >>> import npkl_models as nm
@@ -55,3 +57,4 @@ class Step(NamedTuple):
     name: str
     accepts: Callable[[Statement], bool]
     apply: Callable[[Statement], Smaller]
+    words: str = ""

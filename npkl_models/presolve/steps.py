@@ -1,14 +1,14 @@
-"""All presolve steps, in their order."""
+"""All presolve steps, in the order in which `solve` takes them."""
 
 from __future__ import annotations
 
+from npkl_models.feasibility.anchored import split
+from npkl_models.feasibility.faces import face_of
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.anchored import split
+from npkl_models.model.units import own_units
 from npkl_models.presolve.components import separable, separated
-from npkl_models.presolve.faces import face_of
 from npkl_models.presolve.growth import grown
 from npkl_models.presolve.step import Point, Smaller, Step
-from npkl_models.presolve.units import binary_units
 
 
 def _anchored(problem: Statement) -> Smaller:
@@ -34,7 +34,7 @@ def _on_its_face(problem: Statement) -> Smaller:
 
 
 def _in_units(problem: Statement) -> Smaller:
-    units = binary_units(problem)
+    units = own_units(problem)
 
     def back(points: tuple[Point, ...]) -> Point:
         V, y = points[0]
@@ -48,9 +48,16 @@ def _is_split(problem: Statement) -> bool:
     return parts is not None and parts.problem is not None
 
 
-STEPS: tuple[Step, ...] = (
-    Step("components", separable, separated),
-    Step("anchored points", _is_split, _anchored),
-    Step("faces", lambda problem: not face_of(problem).whole, _on_its_face),
-    Step("units", lambda problem: not binary_units(problem).same, _in_units),
+PARTS = (
+    Step("components", separable, separated, "solved in {} independent parts"),
+    Step("anchored points", _is_split, _anchored, "solved for the anchored points"),
 )
+"""Steps of the portfolio, which judges the whole after each. A solve of the whole follows if it must."""
+
+FACES = Step("faces", lambda problem: not face_of(problem).whole, _on_its_face)
+"""The step of every backend: its solver's point is judged on the face."""
+
+UNITS = Step("units", lambda problem: not own_units(problem).same, _in_units)
+"""The last step: solvers see a problem whose largest cost and largest value are one."""
+
+STEPS: tuple[Step, ...] = (*PARTS, FACES, UNITS)

@@ -32,14 +32,14 @@ class Lagrangian:
     def value(self, point: Triple, rho: float) -> tuple[float, float]:
         """The Lagrangian, and the sum of the sizes of its terms."""
         V, U, Lambda = point
-        apart, s = V - U, np.einsum("ir,ir->i", V, U)
+        difference, s = V - U, np.einsum("ir,ir->i", V, U)
         halves = 0.5 * sum(
             self.model.value(self._values(first, second)) for first, second in ((V, U), (U, V))
         )
         parts = np.array([
             float(np.sum(V * (self.problem.cost @ U))), halves, float(self.pairs.linear @ s),
-            float(self.pairs.quadratic @ s**2), float(np.sum(Lambda * apart)),
-            0.5 * rho * frobenius(apart) ** 2,
+            float(self.pairs.quadratic @ s**2), float(np.sum(Lambda * difference)),
+            0.5 * rho * frobenius(difference) ** 2,
         ])  # fmt: skip
         return float(parts.sum()), float(np.abs(parts).sum())
 

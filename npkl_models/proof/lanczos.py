@@ -103,10 +103,10 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
     """The largest lambda < theta_1 that is a bound, if the start has ``component`` along each eigenvector."""
     theta = _ritz_values(alpha, beta)
     product = float(np.sum(np.log(np.maximum(beta, 1e-300))))
-    apart, diagonal, beside = theta - theta[0], np.array(alpha), np.array(beta[: len(alpha) - 1])
+    distances, diagonal, beside = theta - theta[0], np.array(alpha), np.array(beta[: len(alpha) - 1])
 
     def shown(distance: float) -> float:
-        return float(np.exp(min(product - np.sum(np.log(apart + distance)), 700.0)))
+        return float(np.exp(min(product - np.sum(np.log(distances + distance)), 700.0)))
 
     def ruled_out(distance: float) -> bool:
         least = shown(distance)
@@ -117,7 +117,7 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
     high = max(
         (product - np.log(component / 2)) / theta.size, float(np.log(max(2 * lost / component, 1e-300)))
     )
-    low = min(high, float(np.log(max(abs(theta[0]), apart[-1], 1e-290))) - 42.0)  # a unit of roundoff
+    low = min(high, float(np.log(max(abs(theta[0]), distances[-1], 1e-290))) - 42.0)  # a unit of roundoff
     top = high
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
@@ -153,9 +153,9 @@ def by_lanczos(
     accuracy, such a vector is the second result.
     """
     n, upper, S = S.shape[0], norm_bound(S), threaded(S)
-    held, apart = Deflation(S, Q, NEAR_NULL * upper), np.zeros((n, 0))
+    held, separate = Deflation(S, Q, NEAR_NULL * upper), np.zeros((n, 0))
     if local:
-        held, apart = _without_local(held, query, upper)
+        held, separate = _without_local(held, query, upper)
     if not query.quick and _misses(held, query.accuracy, upper):
         other = Deflation(S, _filtered(S, Q, upper, query), NEAR_NULL * upper)
         held = max(held, other, key=lambda one: one.whole(NEAR_NULL * upper))
@@ -172,7 +172,7 @@ def by_lanczos(
     X, estimate = run.combine(found.coefficients[:, :1]), float(found.values[0])
     vector = X[:, 0]
     beaten = local and held.whole(found.lower) < -query.accuracy and bool(is_local(X)[0])
-    hint = np.hypot(vector, np.linalg.norm(apart, axis=1)) if beaten and not query.late else None
+    hint = np.hypot(vector, np.linalg.norm(separate, axis=1)) if beaten and not query.late else None
     if held.size and held.inner[0] < estimate:
         estimate, vector = float(held.inner[0]), held.lowest()
     if not np.isfinite(found.lower):

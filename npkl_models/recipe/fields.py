@@ -197,9 +197,9 @@ class Fields:
     p: float = _asked(
         2.0, "power p of the regulariser tr K^p", "problem", label="Power p", low=1, closed=True, of=("p",)
     )
-    bound: float | None = _asked(
+    trace_bound: float | None = _asked(
         None, "bound B of tr K^p <= B; n if neither a bound nor a penalty is given", "problem",
-        label="Bound B", empty="n", metavar="B", low=0, of=("bound",),
+        label="Bound B", empty="n", metavar="B", low=0, of=("trace_bound",),
     )  # fmt: skip
     penalty: float | None = _asked(
         None, "penalty G: add G/p tr K^p instead of a bound", "problem", label="or penalty G", metavar="G",

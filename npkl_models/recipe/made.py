@@ -92,7 +92,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
         "anchors": lambda: anchors_of(script, points, asked),
         "labels_or_kernel": lambda: _classes(data, "labels"),
         "C": lambda: asked.gamma, "n_basis": lambda: size,
-        "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
+        "trace_bound": lambda: asked.trace_bound or (float(n) if asked.penalty is None else None),
     }  # fmt: skip
     name = asked.formulation
     given, by_name = _arguments(name, makers, asked)

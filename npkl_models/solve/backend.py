@@ -8,9 +8,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from npkl_models.errors import SolverError, UnsupportedError
+from npkl_models.feasibility.faces import face_of
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.faces import face_of
-from npkl_models.presolve.units import Units, binary_units, own_units
+from npkl_models.model.units import Units, binary_units, own_units
+from npkl_models.presolve.steps import FACES
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, in_units, parse_options
 from npkl_models.solve.program import Plan, Program
@@ -81,14 +82,15 @@ class Backend:
         reason = self.reason(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot take this problem: it {reason}")
-        face = face_of(problem)
+        presolved = FACES.apply(problem) if FACES.accepts(problem) else None
+        whole = problem if presolved is None else presolved.problems[0]
         with quiet():
             try:
-                units = Units(face.problem, face.problem) if parsed.as_stated else own_units(face.problem)
+                units = Units(whole, whole) if parsed.as_stated else own_units(whole)
                 plan = self.plan(units.problem, in_units(parsed, units))
             except BROKEN as error:
                 raise SolverError(f"{self.name} could not set the problem up: {error}") from error
-        return Program(problem, self.name, parsed, plan, face, units, time.perf_counter() - started)
+        return Program(problem, self.name, parsed, plan, presolved, units, time.perf_counter() - started)
 
     def reason(self, problem: Statement) -> str | None:
         """Why this backend does not support the problem on its face; None if it does."""

@@ -9,7 +9,7 @@ from npkl_models.errors import unknown
 from npkl_models.files.machine import available_bytes
 from npkl_models.linalg.compile import WORTH
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.units import binary_units
+from npkl_models.model.units import binary_units
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options
@@ -62,6 +62,8 @@ def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
 def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
     """The quickest sure backend if it is soon ready; else the backend with the shortest predicted time.
 
+    A tolerance below the default needs digits that a factor reaches more easily, so there the time decides.
+
     If there is a start, only backends with a warm start count, provided there are any. If the prediction is
     far above the time limit, the quickest anytime backend comes first, provided there is one.
     """
@@ -72,7 +74,8 @@ def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
     sure = min(
         (name for name in able if costs[name].sure), key=lambda name: costs[name].seconds, default=first
     )
-    if options.get(START) is None and costs[sure].seconds <= WORTH:  # nothing small waits for a compilation
+    usual = Options(tol=options.get("tol", Options.tol)).tol >= Options.tol  # a factor reaches more digits
+    if usual and options.get(START) is None and costs[sure].seconds <= WORTH:  # no wait for a compilation
         first = sure
     limit = Options(time_limit=options.get("time_limit")).time_limit
     if limit is None or costs[first].seconds <= FAR * limit:

@@ -92,19 +92,6 @@ def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice
     ------
     UnsupportedError
         If no backend supports the problem; the message has the reason of each backend.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> name, reason = nm.choose_backend(problem)
-    >>> name in problem.compatible_backends()
-    True
-    >>> reason.startswith(name)
-    True
     """
     instance(problem, Statement, "problem")
     return _chosen(*candidates(problem, options), options)
@@ -144,16 +131,6 @@ def compile(problem: Statement, backend: str | Backend = "auto", **options: Any)
     -------
     Program
         The program, with the methods ``solve()`` and ``describe()``.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> nm.compile(problem, "sdp_dual")
-    Program(sdp_dual for Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none))
     """
     if isinstance(backend, str) and backend == "auto":
         backend = choose_backend(problem, **options)[0]

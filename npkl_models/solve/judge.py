@@ -23,7 +23,7 @@ from npkl_models.errors import OutOfRangeError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.units import Units
+from npkl_models.model.units import Units
 from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.eigenbound import CERTIFIED
 from npkl_models.solve.options import Options

@@ -17,7 +17,7 @@ from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.presolve.units import Units
+from npkl_models.model.units import Units
 
 FOREVER = 1e300  # seconds
 
@@ -100,17 +100,6 @@ class IterativeOptions(Options):
     rigour : {"probable", "proved"}
         Required rigour of the gap. "probable" accepts a bound with a failure probability of 1e-6 if a proof
         would take longer. "proved" requires a factorisation of the dual slack (see `certify`).
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> first = problem.solve("bcd")
-    >>> problem.solve("burer_monteiro", start=first, rigour="proved").certificate.rigour
-    'proved'
     """
 
     start: Solution | Start | Array | None = None

@@ -18,12 +18,9 @@ from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg.compile import clock
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.anchored import Split, split
-from npkl_models.presolve.components import separable, separated
-from npkl_models.presolve.growth import grown
-from npkl_models.presolve.step import Smaller
+from npkl_models.presolve.step import Smaller, Step
+from npkl_models.presolve.steps import PARTS
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
@@ -37,7 +34,6 @@ FAR_OFF = 0.1  # a point with a larger relative gap is no good start
 SHARPER = 0.3  # parts of a problem are solved to this share of tol
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 WITHOUT_END = float("inf")
-HELD, PARTS = "solved for the anchored points", "solved in {} independent parts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,61 +116,70 @@ class Portfolio:
     def solve(
         self, problem: Statement, options: dict[str, Any], costs: Mapping[str, Cost] | None = None
     ) -> Solution:
-        """Solve a problem: independent parts and anchored points separately, and keep the best solution.
+        """Solve a problem: smaller problems in its place if a presolve step accepts it, else in stages.
 
         ``costs`` are the `candidates` of the problem, if they are known.
         """
         given = Options(time_limit=options.get("time_limit")).time_limit
         limit = WITHOUT_END if given is None else given
-        if options.get(START) is not None:
-            return self.in_stages(problem, options, limit, costs=costs)
-        if separable(problem):
-            return self._separately(problem, separated(problem), options, limit)
-        return self._in_one_piece(problem, options, limit, costs)
+        steps = () if options.get(START) is not None else PARTS
+        return self._presolved(problem, options, limit, steps, costs)
 
-    def _in_one_piece(
-        self, problem: Statement, options: dict[str, Any], limit: float,
+    def _presolved(
+        self, problem: Statement, options: dict[str, Any], limit: float, steps: tuple[Step, ...] = PARTS,
         costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
-        """Solve a problem without splitting it into independent parts."""
-        parts = split(problem)
-        if parts is not None and parts.problem is not None:
-            return self._split(problem, parts, parts.problem, options, limit)
-        return self.in_stages(problem, options, limit, costs=costs)
+        """Take the first step that accepts the problem, solve what it leaves, and judge the whole.
 
-    def _separately(
-        self, problem: Statement, smaller: Smaller, options: dict[str, Any], limit: float
-    ) -> Solution:
-        """Solve independent parts; if the result is not certified, solve the whole problem too."""
-        started = time.perf_counter()
+        The smaller problems take the steps that follow. If the whole is not certified, the quickest sure
+        backend solves it without a step, and the better solution is returned.
+        """
+        accepts = (k for k, step in enumerate(steps) if step.accepts(problem))
+        at = next(accepts, None)
+        if at is None:
+            return self.in_stages(problem, options, limit, costs=costs)
+        step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
+        smaller = step.apply(problem)
         own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
-        together = self.n_jobs != 1 and options.get("callback") is None
-        found = (self._at_once if together else self._in_turn)(smaller, own, limit)
-        left = limit - (time.perf_counter() - started)
+        together = self.n_jobs != 1 and options.get("callback") is None and len(smaller.problems) > 1
+        found = (self._at_once if together else self._in_turn)(smaller, own, limit, rest)
         V, y = smaller.undo(*points(smaller, found))
-        best = judged(problem, in_one(found), V, y, options, PARTS.format(len(smaller.problems)))
+        words = step.words.format(len(smaller.problems))
+        best = judged(problem, in_one(found), V, y, options, words)
+        left = limit - (time.perf_counter() - started)
         if best.status in (*PROVED, Status.STOPPED) or left <= 0:
             return best
-        whole = self.in_stages(problem, options, left)
+        costs = candidates(problem, options)[0] if costs is None else costs
+        sure = [name for name in costs if costs[name].sure]
+        if not sure:
+            return best
+        quickest = min(sure, key=lambda name: costs[name].seconds)
+        whole = self.in_stages(problem, options, left, [(quickest, WITHOUT_END)], costs)
+        if whole.V is not None and y is not None and whole.status not in (*PROVED, Status.STOPPED):
+            whole = judged(problem, whole, whole.V, y, options, words)
         return replace(_kept(whole, best), attempts=(*best.attempts, *whole.attempts))
 
-    def _in_turn(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
+    def _in_turn(
+        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...]
+    ) -> list[Solution]:
         """Solve one part after the other, until the time is up or the callback stops the run."""
         started, found, own = time.perf_counter(), list[Solution](), dict(options)
         for part in smaller.problems:
             left = limit - (time.perf_counter() - started)
             if options.get("callback") is not None:
                 own["callback"] = of_all(options["callback"], smaller, found)
-            found.append(self._in_one_piece(part, *_within(left, own)))
+            found.append(self._presolved(part, *_within(left, own), steps))
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         return found
 
-    def _at_once(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
+    def _at_once(
+        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...]
+    ) -> list[Solution]:
         """Solve all parts in parallel processes."""
         alone, until = replace(self, n_jobs=1), time.time() + limit
         known = tuple(backends().values())
-        parts = [(k, alone, part, options, until, known) for k, part in enumerate(smaller.problems)]
+        parts = [(k, alone, part, options, until, known, steps) for k, part in enumerate(smaller.problems)]
         found = dict(spread(_placed, parts, min(self.n_jobs, len(parts))))
         return [found[k] for k in sorted(found)]
 
@@ -203,34 +208,6 @@ class Portfolio:
                 break
         return _summed(best, attempts, cut)
 
-    def _split(
-        self, problem: Statement, parts: Split, inner: Statement, options: dict[str, Any], limit: float
-    ) -> Solution:
-        """Solve the anchored points alone, and extend their kernel to the other points.
-
-        If this is not certified, the quickest sure backend solves all points, and the better solution is
-        returned. Both are judged with the multipliers of the anchored points.
-        """
-        started, began, tol = time.perf_counter(), clock(), Options(tol=options.get("tol", Options.tol)).tol
-        found = self.in_stages(inner, options | {"tol": SHARPER * tol}, limit)
-        V, y = None, None
-        if found.V is not None:
-            V, y = grown(parts, found.V), parts.unfold(found.certificate.multipliers)
-        best = judged(problem, found, V, y, options, HELD)
-        costs = candidates(problem, options)[0]
-        sure = [name for name in costs if costs[name].sure]
-        left = limit - (time.perf_counter() - started)
-        if best.status is Status.OPTIMAL or found.status is Status.STOPPED or not sure or left <= 0:
-            return best
-        quickest = min(sure, key=lambda name: costs[name].seconds)
-        whole = _attempt(problem, quickest, options, left, None, Allowance())
-        if whole is None or whole.V is None:
-            return best
-        other = judged(problem, whole, whole.V, y, options, HELD)
-        attempts = (*best.attempts, *other.attempts)
-        best = _kept(other, best)
-        return replace(best, attempts=attempts, solve_time=clock() - began)
-
 
 def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:
     """The options with the time that is left as their time limit, and that time."""
@@ -241,14 +218,14 @@ def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float
 
 def _placed(
     k: int, strategy: Portfolio, part: Statement, options: dict[str, Any], until: float,
-    known: tuple[Backend, ...],
+    known: tuple[Backend, ...], steps: tuple[Step, ...],
 ) -> tuple[int, Solution]:  # fmt: skip
     """Solve a part in another process, after its registry is made equal to that of this process."""
     for backend in known:
         register(backend, replace=True)
     for name in set(backends()) - {backend.name for backend in known}:
         unregister(name)
-    return k, strategy._in_one_piece(part, *_within(until - time.time(), options))
+    return k, strategy._presolved(part, *_within(until - time.time(), options), steps)
 
 
 AUTO = Portfolio()

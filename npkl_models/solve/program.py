@@ -10,8 +10,8 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.linalg.compile import clock
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.faces import Face
-from npkl_models.presolve.units import Units
+from npkl_models.model.units import Units
+from npkl_models.presolve.step import Smaller
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
@@ -19,19 +19,7 @@ from npkl_models.solve.watch import BROKEN, RunMonitor, progress_log, quiet
 
 
 class Plan(Protocol):
-    """A problem in the form that a solver needs; every run gives the same result.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> plan = problem.compile("interior").plan
-    >>> print(plan.describe())
-    K and S of order 6, 9 multipliers with 0 bounds; a Schur complement of that order an iteration; ...
-    """
+    """A problem in the form that a solver needs; every run gives the same result."""
 
     def run(self, watch: RunMonitor) -> Claim:
         """Run the solver, report its iterates to the watch, and stop when the watch requires it."""
@@ -54,8 +42,8 @@ class Program:
         Options of the backend.
     plan : Plan
         Plan of the problem on its face, in the problem's own units.
-    face : Face
-        Face that contains all feasible kernels; see `npkl_models.presolve.faces`.
+    presolved : Smaller or None
+        The problem on its face, if the face is not the whole cone; see `npkl_models.presolve.steps.FACES`.
     units : Units
         Units of the problem that the plan was made for.
     build_time : float
@@ -79,7 +67,7 @@ class Program:
     backend: str
     options: Options
     plan: Plan
-    face: Face
+    presolved: Smaller | None
     units: Units
     build_time: float = 0.0
 
@@ -95,11 +83,9 @@ class Program:
         started = clock()
         with progress_log(self.options.verbose), quiet(), quiet_blas(self.problem.order):
             watch = RunMonitor(self.options, self.backend, self.units, allowance)
-            solution = judge(self.face.problem, self.backend, self._run(watch), watch)
-        solution = replace(
-            solution, build_time=self.build_time, solve_time=clock() - started
-        )  # fmt: skip
-        return solution if self.face.whole else self._unfolded(solution)
+            solution = judge(self.units.whole, self.backend, self._run(watch), watch)
+        solution = replace(solution, build_time=self.build_time, solve_time=clock() - started)
+        return solution if self.presolved is None else self._undone(solution, self.presolved)
 
     def _run(self, watch: RunMonitor) -> Claim:
         try:
@@ -109,10 +95,10 @@ class Program:
                 raise
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
 
-    def _unfolded(self, solution: Solution) -> Solution:
+    def _undone(self, solution: Solution, presolved: Smaller) -> Solution:
         """The solution of the stated problem; both problems have the same feasible kernels."""
         y, found = solution.multipliers, solution.known_certificate
-        y = None if y is None else self.face.unfold(y)
+        y = presolved.undo((None, y))[1]
         if found is not None and y is not None:
             found = replace(found, multipliers=y)
         return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
@@ -120,11 +106,9 @@ class Program:
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
         words = self.plan.describe()
-        return (
-            words
-            if self.face.whole
-            else f"{words}; on a face with a basis of {self.face.problem.order} columns"
-        )
+        if self.presolved is None:
+            return words
+        return f"{words}; on a face with a basis of {self.units.whole.order} columns"
 
     def __repr__(self) -> str:
         return f"Program({self.backend} for {self.problem!r})"

@@ -67,13 +67,6 @@ class Takes:
         Supported kinds of functionals, or "any".
     beyond : callable
         Function Problem -> None or a reason, for conditions that the other attributes cannot express.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> takes = nm.backends()["closed_form"].takes
-    >>> takes.takes_loss(nm.LOSSES["linear"]), takes.takes_loss(nm.LOSSES["hinge"])
-    (True, False)
     """
 
     losses: tuple[str, ...] = ()

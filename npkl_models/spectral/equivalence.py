@@ -39,18 +39,6 @@ def equivalent_penalty(solution: Solution) -> float:
 
     G = (tr A_+^(p/(p-1)) / B)^((p-1)/p) with A = -S at the solution's multipliers (Zhuang, Tsang & Hoi, JMLR
     12, 2011, after Prop. 2). If the bound is not active, G is 0.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> bounded = nm.simple_npkl(L, pairs, bound=1.0).solve()
-    >>> G = nm.equivalent_penalty(bounded)
-    >>> penalised = nm.simple_npkl(L, pairs, penalty=G).solve()
-    >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
-    True
     """
     R = trace_power(solution.problem)
     if R.bound is None or R.p == 1:

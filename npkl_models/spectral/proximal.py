@@ -42,8 +42,8 @@ class ProximalDual:
         E, weights = part.vectors, onto_ball(part.values, dual.R.p, dual.R.bound or np.inf)
         self.vectors, self.weights = E, weights
         cross = float(np.sum((self.W.T @ E) ** 2 * self.mu[:, None] * weights))
-        apart = float(weights @ weights) + float(self.mu @ self.mu) - 2 * cross
-        reached = -float(np.sum(weights * np.sum(E * (S @ E), axis=0))) - apart / (2 * sigma)
+        squared = float(weights @ weights) + float(self.mu @ self.mu) - 2 * cross
+        reached = -float(np.sum(weights * np.sum(E * (S @ E), axis=0))) - squared / (2 * sigma)
         V = self.factor()
         return problem.conjugate_sum(y) + reached, -dual.gradient(y, V)
 

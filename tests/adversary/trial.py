@@ -16,10 +16,10 @@ import npkl_models as nm
 from adversary import exact
 from adversary.given import Exact
 from adversary.strategies import handed_in, multipliers, points
+from npkl_models.feasibility.faces import face_of
 from npkl_models.linalg import cholesky
 from npkl_models.lowrank.comparisons import compares
 from npkl_models.lowrank.factor.centred_system import restorable
-from npkl_models.presolve.faces import face_of
 
 TIME_LIMIT = 2.0  # seconds that a backend is given
 PATIENCE = 8.0  # and by which it may be late, on a busy machine: a hang is something else

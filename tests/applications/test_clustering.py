@@ -11,7 +11,7 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 def test_kernel_kmeans_and_the_papers_accuracy():
     data = nm.datasets.load("iris")
     L, pairs = side_information("iris")
-    found = nm.simple_npkl(L, pairs, loss="squared_hinge", bound=150.0).solve("simple_npkl")
+    found = nm.simple_npkl(L, pairs, loss="squared_hinge", trace_bound=150.0).solve("simple_npkl")
     clusters = kernel_kmeans(found, 3)
     np.testing.assert_array_equal(clusters, kernel_kmeans(found.V, 3))
     order = np.random.default_rng(0).permutation(data.n)

@@ -43,7 +43,7 @@ def test_rounds_end_at_the_optimum_over_all_triplets(C, centred):
 def test_the_slope_of_the_dual_and_its_sign():
     """d/dy of the dual is D_ik - D_ij, and the slack -W + sum y (M_ik - M_ij): by differences."""
     W, _ = random_graph(12)
-    problem = nm.spe(W, C=2.0, bound=7.0, centred=False)
+    problem = nm.spe(W, C=2.0, trace_bound=7.0, centred=False)
     m = problem.terms[0].functional.size
     y = np.random.default_rng(1).uniform(0, 1 / m, m)
     S = -W.toarray()

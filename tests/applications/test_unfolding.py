@@ -42,10 +42,10 @@ def test_colours_tell_the_training_points_better_than_those_held_out():
     """As the docstring warns: the labels have moved the former. Three classes, of which the largest has 40 %."""
     data = nm.datasets.load("wine")
     X = StandardScaler().fit_transform(data.X)
-    model = ColoredMVU(2, n_neighbors=5, bound=float(data.n)).fit(X, data.y)
+    model = ColoredMVU(2, n_neighbors=5, trace_bound=float(data.n)).fit(X, data.y)
     own = cross_val_score(KNeighborsClassifier(3), model.embedding_, data.y, cv=LeaveOneOut()).mean()
     assert own > 0.97
-    line = make_pipeline(ColoredMVU(2, n_neighbors=5, bound=float(data.n)), KNeighborsClassifier(3))
+    line = make_pipeline(ColoredMVU(2, n_neighbors=5, trace_bound=float(data.n)), KNeighborsClassifier(3))
     held_out = cross_val_score(line, X, data.y, cv=3).mean()
     assert 0.7 < held_out < own
 

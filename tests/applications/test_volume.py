@@ -19,7 +19,7 @@ def noisy_arc(n=30, seed=0):
     ("backend", "extra", "tol"),
     [
         ("interior", {"C": 20.0}, 1e-5),
-        ("simple_npkl", {"C": 1.0, "bound": 3e4}, 3e-4),
+        ("simple_npkl", {"C": 1.0, "trace_bound": 3e4}, 3e-4),
         ("interior", {"C": np.inf}, 1e-5),
     ],
     ids=["soft", "bound", "hard"],
@@ -71,7 +71,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(nm.ProblemError, match="directions must have shape"):
         nm.mve(X, 2, directions=np.ones((30, 3)))
     with pytest.raises(nm.ProblemError, match="C must be finite"):
-        nm.mve(X, 2, C=np.inf, bound=1.0)
+        nm.mve(X, 2, C=np.inf, trace_bound=1.0)
     with pytest.raises(nm.ProblemError, match="max_steps must"):
         minimum_volume(X, 2, max_steps=0)
     line = np.arange(12.0)[:, None]
@@ -90,7 +90,7 @@ def test_steps_along_the_kernel_itself_make_its_square_grow():
     K = run.solution.V @ run.solution.V.T
     assert run.objectives[-1] == pytest.approx(-0.5 * np.sum(K**2))
     assert run.solution.objective == pytest.approx(-np.sum(K * K), rel=1e-3)
-    bounded = minimum_volume(X, 1, n_neighbors=4, C=1.0, bound=3e4, backend="simple_npkl", printed=True)
+    bounded = minimum_volume(X, 1, n_neighbors=4, C=1.0, trace_bound=3e4, backend="simple_npkl", printed=True)
     assert bounded.settled
     assert np.sum(scree(bounded.solution.V) ** 2) <= 3e4 * (1 + 1e-9)
     with pytest.raises(nm.ProblemError, match="bound"):

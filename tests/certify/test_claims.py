@@ -280,7 +280,7 @@ def test_dual_ascent_and_its_certificate_agree_above_the_order_of_small_matrices
     """The certificate of a dual point is as good as its dual value, at any order."""
     data = nm.datasets.load("two_gaussians", n=450)
     pairs = nm.Pairs.from_labels(data.y, 270, 270, seed)
-    problem = nm.simple_npkl(nm.laplacian(data.X, 10), pairs, loss="squared_hinge", bound=450.0)
+    problem = nm.simple_npkl(nm.laplacian(data.X, 10), pairs, loss="squared_hinge", trace_bound=450.0)
     solution = problem.solve("simple_npkl", tol=1e-6)
     assert solution.status is Status.OPTIMAL
     best = np.nanmax(solution.history.bound)

@@ -41,7 +41,7 @@ def test_every_further_run_has_a_share_of_the_chance(kind, monkeypatch):
     L = nm.laplacian(rng.normal(size=(n, 3)), n_neighbors=5, shift=0.1)
     pairs = nm.Pairs(n, must_link=[(i, i + 1) for i in range(0, 100, 2)], cannot_link=[(0, 200), (4, 300)])
     if kind == "trace bound":
-        problem, runs = nm.simple_npkl(L, pairs, loss="hinge", bound=50.0), 2
+        problem, runs = nm.simple_npkl(L, pairs, loss="hinge", trace_bound=50.0), 2
     else:
         problem, runs = nm.npkl(L, pairs, loss="linear", row_norm=1.0), 3
     spent, own = [], lanczos.smallest_component

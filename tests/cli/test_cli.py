@@ -48,7 +48,7 @@ def test_command_compares_and_writes(tmp_path, capsys):
     [
         ["--formulation", "hard_pcp", "--n", "30"],
         ["--formulation", "reg_pcp", "--n-basis", "6"],
-        ["--formulation", "simple_npkl", "--n", "30", "--loss", "linear", "--bound", "20"],
+        ["--formulation", "simple_npkl", "--n", "30", "--loss", "linear", "--trace-bound", "20"],
         ["--formulation", "npkl", "--n", "30", "--n-basis", "6", "--loss", "square"],
         ["--formulation", "mvu", "--n", "12", "--data", "two_gaussians", "--n-neighbors", "3"],
         [

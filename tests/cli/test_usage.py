@@ -34,7 +34,7 @@ def refused(capsys, *arguments):
     [
         (["--loss", "hinge"], "loss"),
         (["--row-norm", "1"], "row_norm"),
-        (["--p", "3", "--bound", "2"], "p, bound"),
+        (["--p", "3", "--trace-bound", "2"], "p, trace_bound"),
         (["--formulation", "hard_pcp", "--gamma", "3"], "gamma"),
         (["--formulation", "mvu", "--shift", "0.1"], "shift"),
         (["--labels", "class"], "labels"),
@@ -188,7 +188,7 @@ def test_every_field_of_every_formulation_is_taken(capsys):
     """None that the formulation uses is refused: its own default, given."""
     given = {
         "n_neighbors": "5", "shift": "0.1", "pairs": "0.5", "loss": "square", "gamma": "2", "row_norm": "1",
-        "p": "2", "bound": "30", "n_basis": "6", "nu": "10", "n": "30",
+        "p": "2", "trace_bound": "30", "n_basis": "6", "nu": "10", "n": "30",
     }  # fmt: skip
     for name in FORMULATIONS:
         used = [key for key in fields_of(name, "iris") if key in given]

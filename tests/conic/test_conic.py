@@ -23,7 +23,7 @@ def test_general_powers_go_through_majorisation(p, loss, how):
     assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
     assert dual.certificate.bound <= primal.objective + 1e-9
     L, pairs = side_information("iris", 60)
-    large = nm.simple_npkl(L, pairs, loss=loss, p=p, bound=4.0)
+    large = nm.simple_npkl(L, pairs, loss=loss, p=p, trace_bound=4.0)
     assert "majorisation, which is limited to order 40 (got 60)" in large.compatible_backends()["sdp"]
 
 

@@ -41,7 +41,7 @@ def test_patterns_whose_cliques_are_known():
 
 def test_what_fills_the_slack_leaves_one_clique():
     L, pairs = side_information("iris", 12)
-    assert list(slack_cliques(nm.simple_npkl(L, pairs, p=2.0, bound=4.0))) == [12]
+    assert list(slack_cliques(nm.simple_npkl(L, pairs, p=2.0, trace_bound=4.0))) == [12]
     assert list(slack_cliques(nm.pcp(L, pairs).with_basis(nm.eigenbasis(L, 5)))) == [5]
 
 

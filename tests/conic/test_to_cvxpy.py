@@ -18,7 +18,7 @@ def test_to_cvxpy_has_parameters_and_is_dpp(small):
     program.solve(solver="CLARABEL")
     assert program.value > before
     L, pairs = side_information("iris", 24)
-    doubled = nm.simple_npkl(L, pairs, loss="hinge", C=2.0, bound=24.0).solve("sdp")
+    doubled = nm.simple_npkl(L, pairs, loss="hinge", C=2.0, trace_bound=24.0).solve("sdp")
     assert program.value == pytest.approx(doubled.objective, rel=1e-5)
 
 

@@ -10,7 +10,7 @@ from npkl_models.explore.form import Form
 ASKED = [
     {"formulation": "pcp", "gamma": "2.5"},
     {"formulation": "npkl", "loss": "hinge", "n_basis": 8},
-    {"formulation": "simple_npkl", "loss": "square", "p": 3, "bound": "12"},
+    {"formulation": "simple_npkl", "loss": "square", "p": 3, "trace_bound": "12"},
     {"formulation": "mvu", "n_neighbors": 4, "data": "swiss_roll", "n": 16},
 ]
 

@@ -31,7 +31,7 @@ def printed(K, pairs, C, loss):
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_the_objective_is_the_formula(loss):
     pairs = some_pairs()
-    problem = nm.psde(pairs, C=7.0, bound=4.0, loss=loss)
+    problem = nm.psde(pairs, C=7.0, trace_bound=4.0, loss=loss)
     V = np.random.default_rng(3).normal(size=(N, 3))
     V -= V.mean(axis=0)
     assert problem.objective_of_factor(V) == pytest.approx(-printed(V @ V.T, pairs, 7.0, loss))
@@ -69,10 +69,12 @@ def test_features_are_centred_and_spanned():
 
 def test_what_is_unbounded_is_refused_with_its_remedy():
     apart = nm.Pairs(5, [(0, 1), (2, 3)], [(0, 2)])
-    with pytest.raises(nm.ProblemError, match=r"must join all points, got 3 components .* give bound=B"):
+    with pytest.raises(
+        nm.ProblemError, match=r"must join all points, got 3 components .* give trace_bound=B"
+    ):
         nm.psde(apart)
-    assert nm.psde(apart, bound=2.0).solve("simple_npkl").is_optimal(1e-6)
-    assert nm.psde(nm.Pairs(3, None, [(0, 1)]), bound=2.0).solve("sdp").is_optimal(1e-6)
+    assert nm.psde(apart, trace_bound=2.0).solve("simple_npkl").is_optimal(1e-6)
+    assert nm.psde(nm.Pairs(3, None, [(0, 1)]), trace_bound=2.0).solve("sdp").is_optimal(1e-6)
     still = np.column_stack([[0.0, 0, 1, 1, 1], [0.0, 1, 2, 3, 5]])
     with pytest.raises(
         nm.ProblemError, match="all 2 directions of the features, got one along which no similar pair differs"
@@ -84,7 +86,7 @@ def test_what_is_unbounded_is_refused_with_its_remedy():
         with pytest.raises(nm.ProblemError, match=r"features must have shape \(n, d\) with n = 5"):
             nm.psde(apart, features=wrong)
     with pytest.raises(nm.UnsupportedError, match="unknown loss of psde 'square'"):
-        nm.psde(apart, loss="square", bound=1.0)
+        nm.psde(apart, loss="square", trace_bound=1.0)
 
 
 @pytest.mark.parametrize("with_features", [False, True])

@@ -122,7 +122,7 @@ def targets(folder: Path) -> list[Target]:
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     L, pairs = nm.laplacian(X, n_neighbors=2, shift=0.1), nm.Pairs(6, [(0, 1), (3, 4)], [(2, 3)])
     problems = [nm.pcp(L, pairs), nm.npkl(L, pairs, loss="hinge", row_norm=1.0), nm.hard_pcp(L, pairs)]
-    problems.append(nm.simple_npkl(L, pairs, bound=4.0))
+    problems.append(nm.simple_npkl(L, pairs, trace_bound=4.0))
     solutions = [problem.solve() for problem in problems[:2]]
     written = [problem.save(folder / f"p{k}").read_bytes() for k, problem in enumerate(problems)]
     answers = [solution.save(folder / f"s{k}").read_bytes() for k, solution in enumerate(solutions)]

@@ -100,7 +100,7 @@ def test_a_loss_from_outside_is_solved_by_all_that_state_it():
     table = nm.crosscheck(nm.npkl(L, pairs, loss=loss))
     assert table.agrees
     assert agreeing(table) == {"bcd", "burer_monteiro", "hybrid", "admm", "interior", "sdp", "sdp_dual"}
-    bounded = nm.crosscheck(nm.simple_npkl(L, pairs, loss=loss, bound=9.0))
+    bounded = nm.crosscheck(nm.simple_npkl(L, pairs, loss=loss, trace_bound=9.0))
     assert bounded.agrees
     assert agreeing(bounded) == {"burer_monteiro", "hybrid", "admm", "simple_npkl", "sdp", "sdp_dual"}
     in_basis = nm.crosscheck(nm.npkl(L, pairs, loss=loss).with_basis(nm.eigenbasis(L, 8)))

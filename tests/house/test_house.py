@@ -138,6 +138,12 @@ def circles(edges):
     return out
 
 
+@pytest.mark.parametrize("room", ["certify", "conic", "interior", "lowrank", "spectral", "printed"])
+def test_solvers_and_certificates_know_nothing_of_presolve(room):
+    for path in (house_map.PACKAGE / room).rglob("*.py"):
+        assert "npkl_models.presolve" not in path.read_text(), path
+
+
 def test_no_circle_of_modules_late_imports_included():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
     assert circles(graph()) == []

@@ -56,7 +56,7 @@ def problems():
         "distances, soft": nm.mvu(np.random.default_rng(5).normal(size=(12, 3)), 3, weight=2.0),
         "equalities": nm.Problem(L, (*plain.terms, unit)),
         "rows": nm.npkl(L, pairs, loss="linear", row_norm=1.0),
-        "trace": nm.simple_npkl(L, pairs, loss="hinge", p=1, bound=5.0),
+        "trace": nm.simple_npkl(L, pairs, loss="hinge", p=1, trace_bound=5.0),
         "basis": nm.Problem(L, (distance, *plain.terms)).with_basis(nm.eigenbasis(L, 5)),
     }
 

@@ -21,7 +21,7 @@ def test_the_kernel_is_the_closed_form_of_its_multipliers(m):
     """Eq. (31) of Zhuang, Tsang & Hoi: K = sqrt(B / tr A+^2) A+ with A = HYH - sum y M, where B binds."""
     X, y = points()
     n = len(X)
-    problem = nm.colored_mvu(X, y, n_neighbors=5, bound=m * n)
+    problem = nm.colored_mvu(X, y, n_neighbors=5, trace_bound=m * n)
     found = problem.solve("simple_npkl", tol=1e-9)
     assert found.certificate.certifies(1e-9)
     H, Y = np.eye(n) - 1 / n, label_kernel(y, n)
@@ -48,9 +48,9 @@ def test_infinite_weight_keeps_the_distances():
     np.testing.assert_allclose(z, hood.squared, rtol=1e-7)
     soft = nm.colored_mvu(X, y, n_neighbors=3, C=1e5).solve("interior")
     assert soft.objective == pytest.approx(found.objective, rel=1e-3)
-    with pytest.raises(nm.ProblemError, match="C must be finite if a bound is given, since"):
-        nm.colored_mvu(X, y, C=np.inf, bound=1.0)
-    with pytest.raises(nm.ProblemError, match="C must be finite if a penalty is given, since"):
+    with pytest.raises(nm.ProblemError, match="C must be finite if trace_bound is given, since"):
+        nm.colored_mvu(X, y, C=np.inf, trace_bound=1.0)
+    with pytest.raises(nm.ProblemError, match="C must be finite if penalty is given, since"):
         nm.colored_mvu(X, y, C=np.inf, penalty=1.0)
 
 
@@ -61,18 +61,18 @@ def test_labels_and_their_kernels():
     )
     signs = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
     X = np.random.default_rng(0).normal(size=(6, 2))
-    by_signs = nm.colored_mvu(X, np.outer(signs, signs), n_neighbors=3, bound=1.0)
-    by_class = nm.colored_mvu(X, (signs > 0).astype(int), n_neighbors=3, bound=1.0)
+    by_signs = nm.colored_mvu(X, np.outer(signs, signs), n_neighbors=3, trace_bound=1.0)
+    by_class = nm.colored_mvu(X, (signs > 0).astype(int), n_neighbors=3, trace_bound=1.0)
     np.testing.assert_allclose(by_signs.cost.toarray(), 2 * by_class.cost.toarray(), atol=1e-14)
     with pytest.raises(nm.ProblemError, match=r"two classes or more, got 1 .*np.outer"):
-        nm.colored_mvu(X, signs, n_neighbors=3, bound=1.0)
+        nm.colored_mvu(X, signs, n_neighbors=3, trace_bound=1.0)
     ragged, hidden = [[1], [1, 2], 3, 4, 5, 6], np.ma.array([1, 1, 2, 2, 3, 3], mask=[1, 0, 0, 0, 0, 0])
     for wrong in (np.ones(5), np.ones((6, 2)), np.full(6, -1), ragged, hidden, [{}, 1, 2, 3, 4, 5]):
         with pytest.raises(nm.ProblemError, match="labels must"):
-            nm.colored_mvu(X, wrong, n_neighbors=3, bound=1.0)
+            nm.colored_mvu(X, wrong, n_neighbors=3, trace_bound=1.0)
     for wrong in (np.triu(np.ones((6, 6))), np.full((6, 6), np.nan)):
         with pytest.raises(nm.ProblemError, match="labels must"):
-            nm.colored_mvu(X, wrong, n_neighbors=3, bound=1.0)
+            nm.colored_mvu(X, wrong, n_neighbors=3, trace_bound=1.0)
 
 
 def test_parts_are_joined_by_the_shortest_edges():

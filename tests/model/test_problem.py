@@ -38,7 +38,7 @@ def test_weights_of_the_other_formulations():
     L, pairs = side_information("iris", 20)
     assert np.all(nm.npkl(L, pairs, loss="hinge", gamma=3.0).terms[0].weight == 3.0)
     for loss, weight in (("square", 2.0), ("squared_hinge", 2.0), ("hinge", 4.0), ("linear", 4.0)):
-        problem = nm.simple_npkl(L, pairs, loss=loss, C=4.0, bound=1.0)
+        problem = nm.simple_npkl(L, pairs, loss=loss, C=4.0, trace_bound=1.0)
         assert np.all(problem.terms[0].weight == weight)
     sure = nm.Pairs(20, pairs.must_link, pairs.cannot_link, weights=np.full(len(pairs), 0.5))
     assert np.all(nm.npkl(L, sure, loss="hinge", gamma=3.0).terms[0].weight == 1.5)
@@ -125,9 +125,9 @@ def test_bad_laplacians(spoil, message):
     [
         (lambda L, P: nm.pcp(L, P, gamma=0), nm.ProblemError, "gamma must be positive"),
         (lambda L, P: nm.npkl(L, P, gamma=-1), nm.ProblemError, "gamma must be positive.*got -1"),
-        (lambda L, P: nm.simple_npkl(L, P, C=0, bound=1), nm.ProblemError, "C must be positive"),
-        (lambda L, P: nm.simple_npkl(L, P, bound=-3), nm.ProblemError, "bound B must be positive"),
-        (lambda L, P: nm.simple_npkl(L, P, p=0.9, bound=3), nm.ProblemError, "p must be.*got 0.9"),
+        (lambda L, P: nm.simple_npkl(L, P, C=0, trace_bound=1), nm.ProblemError, "C must be positive"),
+        (lambda L, P: nm.simple_npkl(L, P, trace_bound=-3), nm.ProblemError, "bound B must be positive"),
+        (lambda L, P: nm.simple_npkl(L, P, p=0.9, trace_bound=3), nm.ProblemError, "p must be.*got 0.9"),
         (lambda L, P: nm.simple_npkl(L, P), nm.ProblemError, "exactly one of bound and penalty"),
         (lambda L, P: nm.npkl(L, P, loss="linear"), nm.ProblemError, "needs a bound on K.*row_norm=b"),
         (lambda L, P: nm.npkl(L, P, loss="exponential"), nm.UnsupportedError, "unknown loss 'exponential'; known are: absolute"),
@@ -152,7 +152,7 @@ def test_bad_laplacians(spoil, message):
         (lambda L, P: nm.pcp(L, P).solve("sdp", solver="X"), nm.UnsupportedError, "unknown conic solver 'X'.*SCS"),
         (lambda L, P: nm.pcp(L, P).solve("sdp", eps=2), nm.UnsupportedError, "eps must be between"),
         (
-            lambda L, P: nm.simple_npkl(L, P, bound=1).solve("bcd"),
+            lambda L, P: nm.simple_npkl(L, P, trace_bound=1).solve("bcd"),
             nm.UnsupportedError,
             "bcd cannot take this problem.*tr K.2; these can: burer_monteiro, hybrid, admm, simple_npkl, sdp, sdp_dual",
         ),

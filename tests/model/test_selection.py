@@ -9,7 +9,7 @@ import npkl_models as nm
 
 def test_selected_pairs_are_those_of_uncertain_points(small):
     L, pairs = side_information("iris", 60)
-    kernel = nm.simple_npkl(L, pairs, loss="linear", bound=60.0).solve("closed_form")
+    kernel = nm.simple_npkl(L, pairs, loss="linear", trace_bound=60.0).solve("closed_form")
     chosen = pairs.select(0.3, kernel)
     assert 0 < len(chosen) < len(pairs)
     K, T = kernel.K, np.zeros((60, 60))
@@ -25,7 +25,7 @@ def test_selected_pairs_are_those_of_uncertain_points(small):
     first, second = (pairs.select(0.3, criterion="random", random_state=s) for s in (0, 0))
     np.testing.assert_array_equal(first.i, second.i)
     for backend in ("bcd", "simple_npkl"):
-        problem = nm.npkl(L, chosen) if backend == "bcd" else nm.simple_npkl(L, chosen, bound=60.0)
+        problem = nm.npkl(L, chosen) if backend == "bcd" else nm.simple_npkl(L, chosen, trace_bound=60.0)
         assert problem.solve(backend).status is nm.Status.OPTIMAL
     with pytest.raises(nm.ProblemError, match="the margin criterion needs a kernel"):
         pairs.select(0.3)

@@ -88,11 +88,11 @@ def test_solvers_that_take_values_one_by_one_refuse():
     reasons = nm.npkl(L, pairs, loss="shared_slack").compatible_backends()
     assert reasons["bcd"] == "supports no loss that ties its values to each other, got shared_slack"
     assert {name for name, reason in reasons.items() if reason is None} == {"sdp", "sdp_dual"}
-    bounded = nm.simple_npkl(L, pairs, loss="shared_slack", p=1, bound=3.0).compatible_backends()
+    bounded = nm.simple_npkl(L, pairs, loss="shared_slack", p=1, trace_bound=3.0).compatible_backends()
     assert bounded["simple_npkl"] == "needs p > 1 for a loss that ties its values to each other"
 
 
-@pytest.mark.parametrize("how", [{"bound": 20.0}, {"penalty": 1.0}])
+@pytest.mark.parametrize("how", [{"trace_bound": 20.0}, {"penalty": 1.0}])
 @pytest.mark.parametrize("largest", [400, 0])
 def test_dual_ascent_agrees_with_the_exact_program(how, largest, monkeypatch):
     """By quadratic programs, and by Nesterov's method alone, as with very many multipliers."""
@@ -113,7 +113,7 @@ def test_a_sum_that_is_too_large_is_not_in_the_domain():
     t, w = np.zeros(3), np.full(3, 1.0)
     assert not LOSS.in_domain(np.full(3, 0.5), t, w).any()
     L, pairs = side_information("iris", 12)
-    problem = nm.simple_npkl(L, pairs, loss="shared_slack", bound=5.0)
+    problem = nm.simple_npkl(L, pairs, loss="shared_slack", trace_bound=5.0)
     best = problem.solve("sdp", eps=1e-9).objective
     loose = np.full(len(pairs), 0.9)
     assert problem.dual_bound([loose]) == -np.inf

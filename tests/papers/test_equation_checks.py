@@ -69,7 +69,7 @@ def test_simple_npkl_is_equations_12_21_and_26(kernel, loss, p):
     weight = GAMMA / 2 if loss in ("square", "squared_hinge") else GAMMA
     printed = np.trace(L @ kernel) + weight * sum(LOSS[loss](t * kernel[i, j]) for i, j, t in SIGNED)
     power = np.sum(np.linalg.eigvalsh(kernel) ** p)
-    bounded = nm.simple_npkl(L, PAIRS, loss=loss, C=GAMMA, p=p, bound=2 * power)
+    bounded = nm.simple_npkl(L, PAIRS, loss=loss, C=GAMMA, p=p, trace_bound=2 * power)
     assert bounded.objective(kernel) == pytest.approx(printed, rel=1e-10)
     penalised = nm.simple_npkl(L, PAIRS, loss=loss, C=GAMMA, p=p, penalty=0.3)
     assert penalised.objective(kernel) == pytest.approx(printed + 0.3 / p * power, rel=1e-10)
@@ -94,7 +94,7 @@ def test_embeddings_are_the_problems_of_section_6_of_simple_npkl(kernel):
     H = np.eye(N) - 1 / N
     K = H @ kernel @ H
     y = np.where(np.arange(N) % 2, 1.0, -1.0)
-    colored = nm.colored_mvu(X, np.outer(y, y), n_neighbors=3, C=GAMMA, bound=1e9)
+    colored = nm.colored_mvu(X, np.outer(y, y), n_neighbors=3, C=GAMMA, trace_bound=1e9)
     ends = np.stack(colored.terms[0].functional.indices, axis=1)
     slack = sum((distance(K, i, j) - np.sum((X[i] - X[j]) ** 2)) ** 2 for i, j in ends)
     printed = -np.trace(H @ K @ H @ np.outer(y, y)) + GAMMA / 2 * slack
@@ -102,7 +102,7 @@ def test_embeddings_are_the_problems_of_section_6_of_simple_npkl(kernel):
     vectors = np.linalg.eigh(K)[1][:, ::-1]
     vectors = np.column_stack([vectors[:, :2], np.linalg.svd(vectors[:, :2])[0][:, 2:]])
     K0 = vectors[:, :2] @ vectors[:, :2].T - vectors[:, 2:] @ vectors[:, 2:].T
-    step = nm.mve(X, 2, directions=vectors[:, :2], n_neighbors=3, C=GAMMA, bound=1e9)
+    step = nm.mve(X, 2, directions=vectors[:, :2], n_neighbors=3, C=GAMMA, trace_bound=1e9)
     np.testing.assert_allclose(-step.cost.toarray(), K0, atol=1e-10)
     W = (nm.knn_affinity(X, 3, sigma="binary") > 0).astype(float)
     D = np.diag(K)[:, None] + np.diag(K) - 2 * K
@@ -270,7 +270,7 @@ def closed(A, B=3.0):
 
 @pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
 def test_the_dual_is_equation_24_and_its_gradient_25(loss):
-    problem = nm.simple_npkl(L, PAIRS, loss=loss, C=GAMMA, bound=3.0)
+    problem = nm.simple_npkl(L, PAIRS, loss=loss, C=GAMMA, trace_bound=3.0)
     pairs = problem.terms[0].functional.indices
     t = problem.terms[0].target
     order = [list(zip(*pairs, strict=True)).index((i, j)) for i, j, _ in SIGNED]
@@ -482,7 +482,7 @@ def replace_weights(model):
 
 
 def test_with_basis_is_section_5_4_of_simple_npkl():
-    problem = nm.simple_npkl(L, PAIRS, loss="squared_hinge", bound=3.0)
+    problem = nm.simple_npkl(L, PAIRS, loss="squared_hinge", trace_bound=3.0)
     small = replace(problem, basis=nm.eigenbasis(L, 6))
     dual, y = Dual(small), np.full(5, -0.3) * problem.terms[0].target
     Q = small.Q
@@ -492,7 +492,7 @@ def test_with_basis_is_section_5_4_of_simple_npkl():
 
 def test_the_closed_form_of_bcdkl_8_takes_the_other_sign_of_7():
     """With A = L - gamma T as in (7) the minimiser of (6) is made of (-A)+; of A+, as in print, zero is better."""
-    problem = nm.simple_npkl(L, PAIRS, loss="linear", C=GAMMA, bound=3.0)
+    problem = nm.simple_npkl(L, PAIRS, loss="linear", C=GAMMA, trace_bound=3.0)
     A = L.toarray()
     for i, j, t in SIGNED:
         A[i, j] -= GAMMA * t / 2

@@ -84,20 +84,20 @@ def test_simple_npkl_on_the_nine_sets(paper_data, name, loss):
     n = float(L.shape[0])
     tol = 1e-6 if loss == "hinge" else 1e-8
     for p in (1.5, 2.0, 3.0, 4.0):
-        for how in ({"bound": 1.0}, {"bound": n}, {"penalty": 1.0}):
+        for how in ({"trace_bound": 1.0}, {"trace_bound": n}, {"penalty": 1.0}):
             problem = nm.simple_npkl(L, pairs, loss=loss, p=p, **how)
             found = problem.solve("simple_npkl", tol=tol)
             label = f"p = {p}, {how}: {found.iterations}, gap {found.certificate.relative_gap:.1e}"
             assert found.certificate.relative_gap <= tol, label
             if p == 2 and loss in ("square", "squared_hinge"):
                 assert found.iterations <= 30, label
-            if p == 2 and how == {"bound": n}:
+            if p == 2 and how == {"trace_bound": n}:
                 other = problem.solve("burer_monteiro", time_limit=10)
                 scale = 1 + abs(found.objective)
                 assert other.objective >= found.certificate.bound - 1e-9 * scale, label
                 assert other.certificate.bound <= found.objective + 1e-9 * scale, label
                 assert other.objective - found.objective <= 1e-5 * scale, f"{label}, {other.status}"
-    wide = nm.simple_npkl(L, pairs, loss=loss, p=2, bound=100 * n).solve("simple_npkl", tol=1e-6)
+    wide = nm.simple_npkl(L, pairs, loss=loss, p=2, trace_bound=100 * n).solve("simple_npkl", tol=1e-6)
     print(f"{name}, {loss}, B = 100 n: {wide.iterations}, gap {wide.certificate.relative_gap:.1e}")
     assert wide.certificate.relative_gap <= 1e-6, f"B = 100 n: {wide.iterations}"
 
@@ -109,7 +109,7 @@ def test_simple_npkl_agrees_with_the_sdp(paper_data, name, loss):
     """On 24 points of each set, for p in 1.5, 2, 3."""
     L, pairs = side_information(name, 24, paper_data)
     for p in (1.5, 2.0, 3.0):
-        problem = nm.simple_npkl(L, pairs, loss=loss, p=p, bound=24.0)
+        problem = nm.simple_npkl(L, pairs, loss=loss, p=p, trace_bound=24.0)
         found, exact = problem.solve("simple_npkl"), problem.solve("sdp", solver="CLARABEL", eps=1e-9)
         scale = 1 + abs(exact.objective)
         assert abs(found.objective - exact.objective) <= 1e-5 * scale

@@ -10,12 +10,12 @@ from npkl_models.path import with_parameter
 
 def simple(loss, n=40, p=2.0, **how):
     L, pairs = side_information("iris", n)
-    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"bound": float(n)}))
+    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"trace_bound": float(n)}))
 
 
 @pytest.mark.parametrize("parameter", ["bound", "p", "weight"])
 def test_paths_are_warm_and_right(parameter):
-    problem = simple("squared_hinge", bound=20.0)
+    problem = simple("squared_hinge", trace_bound=20.0)
     values = {"bound": [5, 10, 20, 40], "p": [1.5, 2, 3], "weight": [0.5, 1, 2]}[parameter]
     path = nm.regularization_path(problem, parameter, values, "simple_npkl")
     assert np.all(path.relative_gap <= 1e-6)

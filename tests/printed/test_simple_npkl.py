@@ -13,7 +13,9 @@ NAME = "printed_simple_npkl"
 def simple(loss="squared_hinge", n=40, p=2.0, m=24, **how):
     L, _ = side_information("iris", n)
     y = np.random.default_rng(0).integers(0, 3, n)
-    return nm.simple_npkl(L, nm.Pairs.from_labels(y, m, m, 0), loss=loss, p=p, **(how or {"bound": 1.0}))
+    return nm.simple_npkl(
+        L, nm.Pairs.from_labels(y, m, m, 0), loss=loss, p=p, **(how or {"trace_bound": 1.0})
+    )
 
 
 # ------------------------------------------------------------------------------------------- p = 1
@@ -22,7 +24,7 @@ def simple(loss="squared_hinge", n=40, p=2.0, m=24, **how):
 @pytest.mark.parametrize("loss", SEPARABLE)
 @pytest.mark.parametrize("bound", [1.0, 12.0, 40.0])
 def test_p_1_agrees_with_the_interior_point(loss, bound):
-    problem = simple(loss, p=1, bound=bound)
+    problem = simple(loss, p=1, trace_bound=bound)
     best = problem.solve("interior", tol=1e-8)
     found = problem.solve("simple_npkl")
     assert found.status is nm.Status.OPTIMAL
@@ -34,7 +36,7 @@ def test_p_1_agrees_with_the_interior_point(loss, bound):
 
 @pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
 def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
-    problem = simple(loss, p=1, bound=40.0)
+    problem = simple(loss, p=1, trace_bound=40.0)
     best = problem.solve("interior", tol=1e-8)
     found = problem.solve(NAME, eigenpairs="all")
     assert found.iterations == 51
@@ -49,7 +51,7 @@ def test_what_has_no_smooth_dual_is_refused():
     assert "penalty at p = 1 is linear" in simple(p=1, penalty=1.0).compatible_backends()["simple_npkl"]
 
 
-@pytest.mark.parametrize("how", [{"bound": 4.0}, {"penalty": 1.0}])
+@pytest.mark.parametrize("how", [{"trace_bound": 4.0}, {"penalty": 1.0}])
 def test_equalities_without_any_loss_are_taken(how):
     term = nm.Constraint(nm.Entries(40, ([0, 1], [0, 1])), equal=[1.0, 1.0])
     problem = nm.Problem(simple().cost, (term,), nm.TracePower(2, **how))
@@ -68,7 +70,7 @@ def test_the_rank_of_prop_4(m, rank):
     assert r == rank == max(k for k in range(1, 41) if k * (k + 1) // 2 <= 2 * m)
 
 
-@pytest.mark.parametrize("how", [{"bound": 1.0}, {"bound": 40.0}, {"penalty": 1.0}])
+@pytest.mark.parametrize("how", [{"trace_bound": 1.0}, {"trace_bound": 40.0}, {"penalty": 1.0}])
 @pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
 def test_truncated_kernels_are_feasible_and_bounded_from_below(p, how):
     problem = simple(p=p, **how)
@@ -87,7 +89,7 @@ def test_a_rank_that_is_too_small_leaves_the_gap_open():
     """One must-link chain of equal pull: A has more positive eigenvalues than Prop. 4 allows."""
     L = 0.01 * np.eye(12)
     pairs = nm.Pairs(12, [(2 * k, 2 * k + 1) for k in range(6)], [])
-    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", p=2, bound=6.0)
+    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", p=2, trace_bound=6.0)
     best = problem.solve("simple_npkl", tol=1e-8)
     assert best.rank == 6 > printed_rank(problem) == 3
     found = problem.solve(NAME, max_iter=200)
@@ -108,7 +110,7 @@ def test_the_steps_of_prop_6_lead_to_the_optimum_and_never_down(loss):
 
 
 def test_where_the_rank_suffices_both_agree():
-    problem = simple(bound=40.0, m=90)
+    problem = simple(trace_bound=40.0, m=90)
     full = problem.solve(NAME, eigenpairs="all", max_iter=30)
     few = problem.solve(NAME, max_iter=30)
     assert max(full.history.rank) <= printed_rank(problem)

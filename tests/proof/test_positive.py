@@ -11,18 +11,18 @@ from npkl_models.proof import positive
 
 def simple(loss, n=40, p=2.0, **how):
     L, pairs = side_information("iris", n)
-    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"bound": float(n)}))
+    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"trace_bound": float(n)}))
 
 
 def test_lanczos_finds_the_same_positive_part(monkeypatch):
-    problem = simple("linear", n=120, bound=50.0)
+    problem = simple("linear", n=120, trace_bound=50.0)
     dense = problem.solve("closed_form")
     monkeypatch.setattr(positive, "FULL", 20)
     monkeypatch.setattr(positive, "LARGEST", 20)
     sparse = problem.solve("closed_form")
     assert sparse.message == dense.message
     assert sparse.objective == pytest.approx(dense.objective, rel=1e-9)
-    hinge = simple("squared_hinge", n=120, bound=50.0)
+    hinge = simple("squared_hinge", n=120, trace_bound=50.0)
     assert hinge.solve("simple_npkl").status is nm.Status.OPTIMAL
     short = problem.solve("closed_form", max_iter=3)
     assert "were not computed" in short.message
@@ -34,7 +34,7 @@ def test_lanczos_finds_the_same_positive_part(monkeypatch):
 
 
 def test_many_eigenvalues_are_had_by_a_full_decomposition(monkeypatch):
-    problem = simple("linear", n=120, bound=50.0)
+    problem = simple("linear", n=120, trace_bound=50.0)
     A = -problem.slack(problem.derivatives(np.zeros((120, 1))))
     whole = positive.positive_part(A)
     monkeypatch.setattr(positive, "FULL", 20)
@@ -49,7 +49,7 @@ def test_many_eigenvalues_are_had_by_a_full_decomposition(monkeypatch):
 def test_past_the_deadline_what_is_known_is_still_a_bound(monkeypatch):
     monkeypatch.setattr(positive, "FULL", 20)
     monkeypatch.setattr(positive, "LARGEST", 20)
-    problem = simple("squared_hinge", n=120, bound=50.0)
+    problem = simple("squared_hinge", n=120, trace_bound=50.0)
     A = -problem.slack(problem.derivatives(np.zeros((120, 1))))
     late = positive.positive_part(A, deadline=0.0)
     assert late.values.size == 0
@@ -63,7 +63,7 @@ def test_past_the_deadline_what_is_known_is_still_a_bound(monkeypatch):
 def test_wide_answers_are_judged_by_the_whole_spectrum(monkeypatch):
     from npkl_models.certify import bounds
 
-    problem = simple("squared_hinge", n=120, bound=50.0)
+    problem = simple("squared_hinge", n=120, trace_bound=50.0)
     solution = problem.solve("simple_npkl")
     for name in ("FULL", "SHARE"):
         monkeypatch.setattr(bounds, name, 0)

@@ -9,7 +9,13 @@ from npkl_models.recipe.fields import FIELDS
 from npkl_models.recipe.recipe import Recipe, fields_of
 
 ON_PAGE = {field.name for field in SHOWN}
-OF = {"p": "simple_npkl", "bound": "simple_npkl", "penalty": "simple_npkl", "nu": "reg_mvu", "cannot": "pcp"}
+OF = {
+    "p": "simple_npkl",
+    "trace_bound": "simple_npkl",
+    "penalty": "simple_npkl",
+    "nu": "reg_mvu",
+    "cannot": "pcp",
+}
 OF |= {"anchors": "distances", "distances": "distances", "comparisons": "ordinal"}
 
 IN_BASIS = ("conformal_eigenmaps", "locally_rigid", "reg_mvu", "reg_pcp")

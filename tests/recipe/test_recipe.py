@@ -19,7 +19,7 @@ RECIPES = [
     Recipe(gamma=2.5, n=30, shift=0.0, cannot=-0.5),
     Recipe(formulation="npkl", loss="hinge", n_basis=8, n=30, backend="burer_monteiro", seed=4),
     Recipe(formulation="npkl", loss="linear", row_norm=1, n=30, rigour="proved"),
-    Recipe(formulation="simple_npkl", loss="square", p=3, bound=12, n=30, tol=1e-7, feasibility=1e-6),
+    Recipe(formulation="simple_npkl", loss="square", p=3, trace_bound=12, n=30, tol=1e-7, feasibility=1e-6),
     Recipe(formulation="simple_npkl", penalty=0.5, n=30, time_limit=30),
     Recipe(formulation="hard_pcp", seed=3, n=30),
     Recipe(formulation="reg_pcp", n_basis=6, pairs=1, n=30),
@@ -34,7 +34,7 @@ RECIPES = [
     Recipe(formulation="ordinal", loss="logistic", penalty=3.0, n=20),
     Recipe(formulation="locally_rigid", n_neighbors=8, data="swiss_roll", n=60, n_basis=5),
     Recipe(formulation="conformal_eigenmaps", n_neighbors=6, data="swiss_roll", n=60, n_basis=5),
-    Recipe(formulation="psde", loss="hinge", gamma=3, bound=9, n=20),
+    Recipe(formulation="psde", loss="hinge", gamma=3, trace_bound=9, n=20),
 ]
 
 
@@ -163,7 +163,7 @@ def test_a_formulation_that_needs_more_says_what(monkeypatch):
 
 
 BUILDERS = {
-    "gamma": nm.pcp, "p": nm.simple_npkl, "bound": nm.simple_npkl, "penalty": nm.simple_npkl, "row_norm": nm.npkl,
+    "gamma": nm.pcp, "p": nm.simple_npkl, "trace_bound": nm.simple_npkl, "penalty": nm.simple_npkl, "row_norm": nm.npkl,
     "cannot": nm.pcp, "nu": nm.reg_mvu, "n_neighbors": nm.knn_affinity,
 }  # fmt: skip
 

@@ -113,7 +113,7 @@ def test_the_trace_condition_holds_at_an_optimum():
     iris = nm.datasets.load("iris")
     L = nm.laplacian(iris.X, n_neighbors=5)
     pairs = nm.Pairs.from_labels(iris.y, 30, 30, random_state=1)
-    problem = nm.simple_npkl(L, pairs, p=2, bound=100.0, loss="squared_hinge")
+    problem = nm.simple_npkl(L, pairs, p=2, trace_bound=100.0, loss="squared_hinge")
     assert r"T = S + \kappa K \succeq 0" in problem.dual().conditions[-1][1]
     solution = problem.solve(tol=1e-9)
     K, S = solution.K, problem.slack(solution.certificate.multipliers).toarray()
@@ -154,8 +154,8 @@ def test_a_linear_loss_of_one_kind_has_its_sign(kind, end):
 @pytest.mark.parametrize(
     "options",
     [
-        {"bound": 1e6},
-        {"bound": 2.5e-5},
+        {"trace_bound": 1e6},
+        {"trace_bound": 2.5e-5},
         {"p": 1.001, "penalty": 10.0},
         {"p": 1.01, "penalty": 1e4},
         {"p": 1.0, "penalty": 1e-5},

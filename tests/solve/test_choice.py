@@ -25,7 +25,7 @@ def test_automatic_choice_gives_its_reason(small):
     assert "got tr K^2" in reason
     assert "backend chosen: interior" in small("pcp").solve().message
     L, pairs = side_information("breast_cancer")
-    assert nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, bound=569.0))[0] == "simple_npkl"
+    assert nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, trace_bound=569.0))[0] == "simple_npkl"
     n = L.shape[0]
     odd = nm.Problem(
         L,
@@ -48,13 +48,13 @@ def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
     name, reason = nm.choose_backend(large)
     assert name == "burer_monteiro"  # rows in numpy take longer, and are not worth a compilation
     assert "sdp is hopeless at order 569, predicted" in reason
-    majorised = nm.simple_npkl(*side_information("iris", 20), p=2.5, bound=9.0)
+    majorised = nm.simple_npkl(*side_information("iris", 20), p=2.5, trace_bound=9.0)
     assert REGISTRY["sdp"].cost(majorised).seconds > 1
 
 
 def test_the_choice_without_a_low_rank_route_is_spectral(small):
     L, pairs = side_information("iris", 20)
-    problem = nm.simple_npkl(L, pairs, loss="hinge", p=1.5, bound=9.0)
+    problem = nm.simple_npkl(L, pairs, loss="hinge", p=1.5, trace_bound=9.0)
     name, reason = nm.choose_backend(problem)
     assert name == "simple_npkl"
     assert "bcd takes no regulariser, got tr K^1.5" in reason

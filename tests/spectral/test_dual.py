@@ -16,11 +16,13 @@ from npkl_models.spectral.proximal import onto_ball
 
 def simple(loss, n=40, p=2.0, **how):
     L, pairs = side_information("iris", n)
-    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"bound": float(n)}))
+    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"trace_bound": float(n)}))
 
 
 SETTINGS = [
-    (p, how) for p in (1.5, 2.0, 3.0, 4.0) for how in ({"bound": 1.0}, {"bound": 40.0}, {"penalty": 1.0})
+    (p, how)
+    for p in (1.5, 2.0, 3.0, 4.0)
+    for how in ({"trace_bound": 1.0}, {"trace_bound": 40.0}, {"penalty": 1.0})
 ]
 
 
@@ -51,7 +53,7 @@ def test_bounds_and_objectives_of_a_run_enclose_the_optimum(loss):
 
 @pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
 def test_a_bound_that_does_not_bind_is_met_by_proximal_points(loss):
-    problem = simple(loss, bound=4000.0)
+    problem = simple(loss, trace_bound=4000.0)
     found = problem.solve("simple_npkl")
     assert found.status is nm.Status.OPTIMAL
     assert found.iterations > 50
@@ -61,7 +63,7 @@ def test_a_bound_that_does_not_bind_is_met_by_proximal_points(loss):
 @pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
 @pytest.mark.parametrize("kind", ["entries", "distances", "basis", "equality"])
 def test_the_dual_has_the_gradient_it_says(loss, kind):
-    problem = simple(loss, n=16, bound=5.0)
+    problem = simple(loss, n=16, trace_bound=5.0)
     rng = np.random.default_rng(0)
     if kind == "distances":
         i, j = rng.permutation(16)[:10].reshape(2, 5)
@@ -90,7 +92,7 @@ def test_the_dual_has_the_gradient_it_says(loss, kind):
 
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
-@pytest.mark.parametrize("how", [{"bound": 20.0}, {"penalty": 0.7}])
+@pytest.mark.parametrize("how", [{"trace_bound": 20.0}, {"penalty": 0.7}])
 def test_closed_forms_are_optimal(p, how):
     problem = simple("linear", n=14, p=p, **how)
     if p == 1 and "penalty" in how:
@@ -106,7 +108,7 @@ def test_closed_forms_are_optimal(p, how):
 
 
 def test_limits_stops_and_second_runs():
-    problem = simple("squared_hinge", bound=4000.0)
+    problem = simple("squared_hinge", trace_bound=4000.0)
     seen = []
 
     def interrupted(state):
@@ -161,7 +163,7 @@ def test_bound_and_penalty_are_one_family(p):
     assert nm.equivalent_penalty(back) == pytest.approx(0.8, rel=1e-3)
     with pytest.raises(nm.ProblemError, match="needs a solution of a problem with penalty="):
         nm.equivalent_bound(back)
-    with pytest.raises(nm.ProblemError, match="bound= and p > 1"):
+    with pytest.raises(nm.ProblemError, match="trace_bound= and p > 1"):
         nm.equivalent_penalty(there)
 
 

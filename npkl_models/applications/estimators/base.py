@@ -22,11 +22,11 @@ from npkl_models.applications.estimators.noisy import answered, before
 from npkl_models.applications.estimators.side import (
     collected,
     every_pair,
-    held_apart,
     landmark_pairs,
     points_of,
     trusted,
     weighed,
+    with_cannot_links,
 )
 from npkl_models.applications.estimators.solved import SolvedEstimator
 from npkl_models.errors import ProblemError, chosen, keywords
@@ -45,7 +45,7 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
     "pcp": lambda L, pairs, gamma, **said: pcp(L, pairs, gamma=gamma, **said),
     "npkl": lambda L, pairs, gamma, **said: npkl(L, pairs, gamma=gamma, **said),
     "simple_npkl": lambda L, pairs, gamma, **said: simple_npkl(
-        L, pairs, C=gamma, p=2, bound=LOOSE * pairs.n**2, **said
+        L, pairs, C=gamma, p=2, trace_bound=LOOSE * pairs.n**2, **said
     ),
     "hard_pcp": lambda L, pairs, gamma: hard_pcp(L, pairs),
 }
@@ -71,14 +71,14 @@ class KernelEstimator(SolvedEstimator):
     random_state: int | np.random.RandomState | None = 0
 
     @abstractmethod
-    def _apart(self) -> int:
+    def _landmark_count(self) -> int:
         """Number of landmarks that are kept apart if there is no side information."""
 
     @abstractmethod
     def _model(self) -> tuple[int, float | str] | None:
         """The model of wrong pairs: number of clusters and rate; None for no model."""
 
-    def _apart_pairs(self, pairs: Pairs) -> bool:
+    def _has_cannot_links(self, pairs: Pairs) -> bool:
         """Whether the side information holds two points apart."""
         return self.supervised_ and len(pairs.cannot_link) > 0
 
@@ -88,7 +88,7 @@ class KernelEstimator(SolvedEstimator):
         self.annotator_rates_: Array | None = None if self._answered is None else self._answered.rates
         self.pair_weights_: Array = np.ones(len(pairs)) if self._answered is None else self._answered.weights
         model = self._model()
-        if model is not None and self._apart_pairs(pairs):
+        if model is not None and self._has_cannot_links(pairs):
             limit: Any = keywords(self.options).get("time_limit")
             self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
             self.pair_weights_ = found.weights
@@ -141,7 +141,7 @@ class KernelEstimator(SolvedEstimator):
             Weights of the points, not negative, for k-means. The confidence of each pair is multiplied by
             the geometric mean of the weights of its two points. The graph ignores the weights.
         """
-        apart, _ = self._apart(), self._said()
+        count, _ = self._landmark_count(), self._said()
         index = X.index if hasattr(X, "iloc") else None
         points = points_of(self, X, ensure_min_samples=2)
         n = points.shape[0]
@@ -160,7 +160,7 @@ class KernelEstimator(SolvedEstimator):
             given = self._answered.pairs
         self.annotators_ = None if self._answered is None else self._answered.names
         self.supervised_ = given is not None
-        self.pairs_ = weighed(landmark_pairs(points, apart, seed, weight) if given is None else given, weight)
+        self.pairs_ = weighed(landmark_pairs(points, count, seed, weight) if given is None else given, weight)
         self.n_neighbors_ = self._neighbors(n)
         self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
         width = self.width_ if np.isfinite(self.width_) else "binary"
@@ -168,7 +168,7 @@ class KernelEstimator(SolvedEstimator):
         L = laplacian(S, shift=self.shift)
         learnt = self._trusted(L, self.pairs_, seed)
         if learnt is None or not len(learnt.cannot_link):
-            learnt = held_apart(learnt, weighed(landmark_pairs(points, apart, seed, weight), weight))
+            learnt = with_cannot_links(learnt, weighed(landmark_pairs(points, count, seed, weight), weight))
         solution = self._problem(L, learnt).solve(self.backend, **self._solving(seed))
         self.factor_ = self._shaped(principal(self._keep(solution, points)))
         self._finish(seed, weight)

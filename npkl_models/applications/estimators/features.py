@@ -63,7 +63,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     n_clusters: int | None = None
     noise: float | str | None = "auto"
 
-    def _apart(self) -> int:
+    def _landmark_count(self) -> int:
         whole_number(self.n_landmarks, "n_landmarks", 2)
         if self._model() is None and self.n_clusters is None and self.noise not in ("auto", None):
             raise ProblemError(f"noise must come with n_clusters, got {self.noise} without it")

@@ -126,7 +126,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     noise: float | str | None = "auto"
     cannot: float | str = "auto"
 
-    def _apart(self) -> int:
+    def _landmark_count(self) -> int:
         whole_number(self.n_clusters, "n_clusters", 1)
         self._model()
         cannot_target(self._target())
@@ -149,7 +149,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         self.beliefs_: Array | None = None
         simplex = self.formulation == "pcp" and self._target() < 0
-        self._axes = self.n_clusters if simplex and self._apart_pairs(pairs) else None
+        self._axes = self.n_clusters if simplex and self._has_cannot_links(pairs) else None
         return super()._trusted(L, pairs, seed)
 
     def _finish(self, seed: int, weight: Array | None) -> None:

@@ -190,7 +190,7 @@ def trusted(pairs: Pairs, weights: Array) -> Pairs | None:
     return some_pairs(pairs, weights > 0, pairs.confidence * weights) if (weights > 0).any() else None
 
 
-def held_apart(pairs: Pairs | None, landmarks: Pairs) -> Pairs:
+def with_cannot_links(pairs: Pairs | None, landmarks: Pairs) -> Pairs:
     """The pairs and the cannot-links between landmarks that no chain of must-links joins.
 
     Must-links alone put all points in one place, as no pair does. So these pairs take the place of
@@ -199,9 +199,9 @@ def held_apart(pairs: Pairs | None, landmarks: Pairs) -> Pairs:
     if pairs is None:
         return landmarks
     group = pairs.groups()[1]
-    apart = group[landmarks.i] != group[landmarks.j]
-    confidence = np.concatenate([pairs.confidence, landmarks.confidence[apart]])
-    cannot = np.concatenate([pairs.cannot_link, landmarks.cannot_link[apart]])
+    separate = group[landmarks.i] != group[landmarks.j]
+    confidence = np.concatenate([pairs.confidence, landmarks.confidence[separate]])
+    cannot = np.concatenate([pairs.cannot_link, landmarks.cannot_link[separate]])
     return Pairs(pairs.n, pairs.must_link, cannot, confidence)
 
 

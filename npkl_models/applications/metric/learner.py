@@ -112,17 +112,17 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.pairs_ = collected(points.shape[0], index, y, must_link, cannot_link, pairs, y_pairs)
         none = np.zeros((0, 2), dtype=np.intp)
         similar = none if self.pairs_ is None else self.pairs_.must_link
-        apart = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
+        dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
         self.landmarks_ = self._landmarks(points, similar)
         self._kernel = landmark_kernel(
             points, self.landmarks_, self.kernel, self.gamma, self.degree, self.coef0
         )
         self.gamma_ = self._kernel.gamma
         self._own = self._kernel(points[self.landmarks_])
-        self._learn(points, similar, apart)
+        self._learn(points, similar, dissimilar)
         return self
 
-    def _learn(self, points: Any, similar: Index, apart: Index) -> None:
+    def _learn(self, points: Any, similar: Index, dissimilar: Index) -> None:
         """Compute the eigenvalues of the landmarks' kernel, then ``n_iter`` times W and the axes' weights."""
         self.eigenvalues_, axes = axes_of(self._own)
         self._stages: list[Array] = []
@@ -130,7 +130,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         for step in range(self.n_iter):
             if step:
                 W = self._next_weights(W, self._stages[-1])
-            near, far = _differences(W, axes, similar), _differences(W, axes, apart)
+            near, far = _differences(W, axes, similar), _differences(W, axes, dissimilar)
             self.weights_ = (
                 eigenvalue_weights(near, self.eigenvalues_, far, self.prior, self.epsilon)
                 if len(near) + len(far)

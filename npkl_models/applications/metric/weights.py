@@ -142,9 +142,9 @@ def eigenvalue_weights(
     D = spread / level if level > 0 else np.zeros_like(spread)
     D = D + epsilon + prior * np.sqrt(old.max() / old)
     e = np.ones_like(D)
-    apart = None if dissimilar is None else _mean_square(dissimilar, "dissimilar", old.size)
-    if apart is not None and apart.any():
-        e = np.sqrt(apart) / np.sqrt(apart).mean()
+    far = None if dissimilar is None else _mean_square(dissimilar, "dissimilar", old.size)
+    if far is not None and far.any():
+        e = np.sqrt(far) / np.sqrt(far).mean()
     weight: Array = e / D
     return float(np.sqrt(old).sum()) * weight / float(e @ weight)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.compile import worth
 from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
@@ -26,7 +27,6 @@ from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.contraction import of_unknown
 from npkl_models.solve.cost import PRODUCT, product_entries
 
 EVALUATION, VECTORS = 2e-4, 4e-8  # seconds of an evaluation; further seconds for each entry of the factor

@@ -173,8 +173,8 @@ def _multipliers(solution: Solution) -> tuple[Any, ...]:
     for part, target, own in zip(problem.terms, wanted, y.terms, strict=True):
         if len(part.functional.indices) == 2:
             pairs = np.stack(part.functional.indices, axis=1)
-            apart = pairs[:, 0] != pairs[:, 1]
-            found.append((pairs[apart], (target > 0)[apart], own[apart]))
+            distinct = pairs[:, 0] != pairs[:, 1]
+            found.append((pairs[distinct], (target > 0)[distinct], own[distinct]))
     if not any(len(pairs) for pairs, _, _ in found):
         raise ProblemError(f"a problem must have pairs for a picture of their multipliers, got {problem!r}")
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))

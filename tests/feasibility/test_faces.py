@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.presolve.faces import face_of
+from npkl_models.feasibility.faces import face_of
 
 
 @pytest.fixture

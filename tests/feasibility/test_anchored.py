@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 import npkl_models as nm
-from npkl_models.presolve.anchored import split
+from npkl_models.feasibility.anchored import split
 from npkl_models.presolve.growth import grown
 from npkl_models.proof.perron import collatz, perron_vector
 
@@ -120,7 +120,7 @@ def test_above_a_floor_nothing_is_split_and_nothing_is_searched(normalized, monk
     def searched(*given):
         raise AssertionError("no component is singular")
 
-    monkeypatch.setattr("npkl_models.presolve.anchored.perron_vector", searched)
+    monkeypatch.setattr("npkl_models.feasibility.anchored.perron_vector", searched)
     X = np.random.default_rng(0).normal(size=(60, 2))
     pairs = nm.Pairs(60, [(0, 1)], [])
     assert split(nm.npkl(nm.laplacian(X, 4, shift=0.1, normalized=normalized), pairs)) is None

@@ -5,7 +5,7 @@ import pytest
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.presolve.units import binary_units, own_units
+from npkl_models.model.units import binary_units, own_units
 
 UNITS = [(1e-150, 1.0), (1e150, 1e-150), (3e-7, 1e120)]
 MOST = 3  # problems for a backend
@@ -48,14 +48,14 @@ def problems():
         "squared hinge": nm.npkl(L, pairs),
         "linear with row norms": nm.npkl(L, pairs, loss="linear", row_norm=1.0),
         "hard": nm.hard_pcp(L, pairs),
-        "trace power": nm.simple_npkl(L, pairs, loss="square", bound=24.0),
-        "linear, trace power": nm.simple_npkl(L, pairs, loss="linear", p=3, bound=24.0),
+        "trace power": nm.simple_npkl(L, pairs, loss="square", trace_bound=24.0),
+        "linear, trace power": nm.simple_npkl(L, pairs, loss="linear", p=3, trace_bound=24.0),
         "penalty": nm.simple_npkl(L, pairs, loss="square", penalty=0.1),
         "basis": nm.reg_pcp(nm.eigenbasis(L, 6), pairs),
         "unfolding": nm.mvu(X, n_neighbors=5),
         "soft unfolding": nm.mvu(X, n_neighbors=4, weight=100.0),
         "minimum volume": nm.mve(X, 1, n_neighbors=4, C=10.0),
-        "structure": nm.spe(path, bound=8.0),
+        "structure": nm.spe(path, trace_bound=8.0),
     }
 
 
