@@ -85,9 +85,7 @@ def stated(n: int, draw: int, loss: str, gamma: float, shift: float, folder: Pat
     """The problem of a class and a draw."""
     pairs = nm.Pairs.from_labels(np.arange(n) % 2, int(0.6 * n), int(0.6 * n), draw)
     L = nm.laplacian(affinity(n, draw, folder, False), shift=shift)
-    return (
-        nm.pcp(L, pairs, gamma=gamma) if loss == "square" else nm.npkl(L, pairs, loss=loss, gamma=gamma)
-    )
+    return nm.pcp(L, pairs, gamma=gamma) if loss == "square" else nm.npkl(L, pairs, loss=loss, gamma=gamma)
 
 
 def measured(P: nm.Problem, backend: str, limit: float, seed: int) -> tuple[bool, float, int]:

@@ -147,6 +147,8 @@ class EdgeModel:
 
         The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`).
         """
+        if not self.pairs.size:
+            return (np.zeros(0),) * 4
         box = self._box
         fixed = box.lower == box.upper
         kinked = np.concatenate([np.full(b.stop - b.start, self.replaced(b.loss)) for b in self.pairs.blocks])

@@ -20,8 +20,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 LOOPS = {
-    "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_pieces",
-    "npkl_models.lowrank.rows.compiled_apart", "npkl_models.lowrank.rows.compiled_compare",
+    "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_compare",
     "npkl_models.interior.compiled", "npkl_models.applications.assign",
 }  # fmt: skip
 """Modules of compiled loops, which import numba, and so are imported by the function that runs one."""

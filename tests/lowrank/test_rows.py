@@ -252,6 +252,14 @@ def test_solving_without_numba(small, monkeypatch, kind):
             small(kind).solve("bcd", kernel="numba")
 
 
+@pytest.mark.parametrize("kernel", ["numpy", "auto" if not compile.available() else "numba"])
+def test_rows_without_pairs_are_swept(kernel):
+    terms = [nm.LossTerm(nm.Entries(9, (range(9), range(9))), "square", 1.0, 2.0)]
+    found = nm.Problem(np.diag(np.arange(9.0)), terms).solve("bcd", kernel=kernel)
+    assert found.is_optimal()
+    assert np.allclose(np.diag(found.K), np.maximum(1 - np.arange(9) / 2, 0), atol=1e-4)
+
+
 def test_a_forced_kernel_says_what_it_cannot_do(small):
     with pytest.raises(nm.UnsupportedError, match="kernel must be"):
         small("pcp").solve("bcd", kernel="gpu")

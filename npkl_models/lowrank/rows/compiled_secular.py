@@ -1,9 +1,9 @@
 """The compiled secular equation of one row, as in `secular`, from the Gram matrix of the row alone.
 
-With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row k. Otherwise WW' would lose
-the solution to rounding, since c is then nearly in the range of W'. So G holds W'W (r x r), and c and c'c in row
-r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1. After a change of this file, or of
-a constant in `secular`, touch `compiled` and this file: numba's cache of a function watches only its own file.
+With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row k. Otherwise WW' would
+lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W (r x r), and c and c'c in
+row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1. After a change of this file,
+or of a constant in `secular`, touch `compiled` and this file: numba's cache watches the function's file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import math
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled
 from npkl_models.lowrank.rows.secular import CANCELLED, INNER, LAST, NARROW, SETTLED, SINGULAR, STEPS
+
+Line = tuple[float, float, float]  # slope, zero, level
 
 
 @compiled
@@ -42,7 +44,7 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
 def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, float]:  # pragma: no cover
     """||u||^2 and its derivative for u = (mu I + W'W)^-1 c.
 
-    From WW': let b = W c and x = (mu I + WW')^-1 b. Then W u = x and ||u||^2 = (c'c - x'b - mu x'x) / mu^2. The
+    From WW': let b = W c, x = (mu I + WW')^-1 b. Then W u = x and ||u||^2 = (c'c - x'b - mu x'x) / mu^2. Its
     derivative is -2 (||u||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x. From
     W'W: u = x, and the derivative is -2 x'(mu I + W'W)^-1 x.
     """
@@ -63,7 +65,9 @@ def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, 
 
 
 @compiled
-def rational_step(now: float, norm2: float, falls: float, slope: float, zero: float, level: float) -> float:  # pragma: no cover
+def rational_step(
+    now: float, norm2: float, falls: float, slope: float, zero: float, level: float
+) -> float:  # pragma: no cover
     """The step to the root of t^2 norm2 / (t + d)^2 = slope (now + d - zero) + level, t = -2 norm2 / falls.
 
     The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
@@ -87,6 +91,34 @@ def rational_step(now: float, norm2: float, falls: float, slope: float, zero: fl
 
 
 @compiled
+def _root(
+    mu: float, low: float, high: float, line: Line, G: Array, k: int, L: Array, direct: bool
+) -> float:  # pragma: no cover
+    """The mu in [low, high] with ||u||^2 = slope (mu - zero) + level; 0 if rounding hides it."""
+    slope, zero, level = line
+    for _ in range(STEPS):
+        norm2, falls = _norm2(mu, G, k, L, direct)
+        if norm2 - slope * (mu - zero) - level > 0:
+            low = mu
+        else:
+            high = mu
+        step = rational_step(mu, norm2, falls, slope, zero, level)
+        found = abs(step) <= LAST * mu
+        if found or high - low <= NARROW * high:
+            mu += step if found else 0.0
+            lost, trace = (slope * (mu - zero) + level) * mu * mu <= CANCELLED * G[k, k], 0.0
+            for j in range(k):
+                trace += G[j, j]
+            if direct:
+                lost = mu <= SINGULAR * trace
+            return 0.0 if lost else mu
+        mu += step
+        if not low < mu < high:
+            mu = 0.5 * (low + high)
+    return 0.0
+
+
+@compiled
 def shift_of(
     own: tuple[float, float, float], old: float, size: float, G: Array, k: int, L: Array, direct: bool
 ) -> float:  # pragma: no cover
@@ -94,43 +126,15 @@ def shift_of(
 
     The result is 0 if numpy must find mu: there is none above zero, or rounding hides it.
     """
-    mu0, quartic, radius = own
-    mu, trace = mu0, 0.0
+    mu, quartic, radius = own
     G[k, k] = size
-    for j in range(k):
-        trace += G[j, j]
-    for bound in range(2):  # the quartic term, then the bound on the norm
-        slope, zero, level = 0.0, 0.0, radius * radius
-        if bound == 0:
-            if not quartic > 0.0:
-                continue
-            if size == 0.0:
-                return 0.0
-            slope, zero, level = 0.25 / quartic, mu0, 0.0
-            low, high = 0.0, max(2 * max(mu0, 0.0), (8 * quartic * size) ** (1 / 3)) + 1e-300
-            mu = min(max(mu0 + 4 * quartic * old, 1e-3 * high), high)
-        elif not (mu > 0.0 and radius > 0.0) or _norm2(mu, G, k, L, direct)[0] <= level:
-            continue
-        else:
-            low, high = mu, max(mu, math.sqrt(size) / radius) + 1e-300
-        found = False
-        for _ in range(STEPS):
-            norm2, falls = _norm2(mu, G, k, L, direct)
-            if norm2 - slope * (mu - zero) - level > 0:
-                low = mu
-            else:
-                high = mu
-            step = rational_step(mu, norm2, falls, slope, zero, level)
-            found = abs(step) <= LAST * mu
-            if not found and high - low <= NARROW * high:
-                found = True
-                break
-            mu += step
-            if found:
-                break
-            if not low < mu < high:
-                mu = 0.5 * (low + high)
-        lost = mu <= SINGULAR * trace if direct else (slope * (mu - zero) + level) * mu * mu <= CANCELLED * size
-        if lost or (bound == 0 and not found):
+    if quartic > 0.0:
+        if size == 0.0:
             return 0.0
+        high = max(2 * max(mu, 0.0), (8 * quartic * size) ** (1 / 3)) + 1e-300
+        first = min(max(mu + 4 * quartic * old, 1e-3 * high), high)
+        mu = _root(first, 0.0, high, (0.25 / quartic, mu, 0.0), G, k, L, direct)
+    level = radius * radius
+    if mu > 0.0 and radius > 0.0 and _norm2(mu, G, k, L, direct)[0] > level:
+        mu = _root(mu, mu, max(mu, math.sqrt(size) / radius) + 1e-300, (0.0, 0.0, level), G, k, L, direct)
     return mu

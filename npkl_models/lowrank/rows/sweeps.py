@@ -26,7 +26,7 @@ from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import Cost, product_entries
 
-SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
+SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 8.0)
 SWEEP_COMPARED = Loop("npkl_models.lowrank.rows.compiled_compare", "sweep_compared", 3.0)
 USUAL_SWEEPS = 60  # until a certificate
 IN_NUMPY = 30.0  # time in numpy over the predicted compiled time: the median of iris, wine and digits
@@ -115,20 +115,19 @@ class Sweeper:
         return float(measured[0]), float(np.sqrt(measured[1]))
 
     def sweep_compiled(self, V: Array, order: Index, mu0: Array, fixed: Array, measured: Array) -> None:
-        """Update rows by compiled code, and those that it leaves by numpy; ``fixed`` adds to the gradients."""
-        held, at = self.incidence, 0
-        ramps = tuple(part[held.pair] for part in self.model.ramps())
-        rows = mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
-        pairs = np.append(held.start, held.neighbor.size), held.neighbor
+        """Update rows by compiled code, those that it leaves by numpy; ``fixed`` adds to gradients."""
+        held, radius = self.incidence, 0.0 if self.radius is None else float(self.radius)
+        ramps = (part[held.pair] for part in self.model.ramps())
+        pairs = np.append(held.start, held.neighbor.size), frozen(held.neighbor.astype(np.int32)), *ramps
+        rows = mu0, self.pairs.quadratic, radius, fixed
         kinds = self.pairs.apart is not None, not self.model.quadratic
-        while at < order.size:
-            at = SWEEP(order, at, V, self.compiled_cost(), pairs, ramps, rows, fixed, kinds, measured)
-            if at < 0:
-                break
+        most, r = int(held.degree.max(initial=0)), V.shape[1]
+        width = max(most, r) + 2
+        work = tuple(map(np.empty, ((6, r), (most, r), (width, width), (width, width), (2, most))))
+        while (at := SWEEP(order, V, self.compiled_cost(), pairs, rows, kinds, work, measured)) >= 0:
             self.left += 1
-            point = order[at : at + 1]
+            point, order = order[at : at + 1], order[at + 1 :]
             measured += self.update_rows(V, held.tables(point)[0], self.off[point], mu0, fixed)
-            at += 1
 
     def compiled_cost(self) -> tuple[Index, Array, Array]:
         """The arrays of the cost, as compiled sweeps take them: read-only."""
