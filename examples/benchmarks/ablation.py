@@ -35,10 +35,6 @@ def _plain_model(problem, pairs, cold):
     return EdgeModel(pairs, beta=first_model.BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
 
 
-def _only_null(self, finisher):
-    return rank.drop_null_columns(self.engine.V, handover.SMALL)
-
-
 def _short_column(problem, V, direction):
     base = rank.drop_null_columns(V)
     size = rank.FIRST_STEP * float(np.sum(base**2))
@@ -49,21 +45,15 @@ MECHANISMS: dict[str, list[tuple[object, str, object]]] = {
     "softened start": [(engine, "first_model", _plain_model)],
     "extrapolation": [(extrapolation.Extrapolation, "propose", lambda self, V: None)],
     "narrowing": [(engine.BCDEngine, "_narrow", lambda self: None)],
-    "Newton steps": [(handover.Handover, "after_sweep", lambda self: None)],
-    "prediction of the rest": [(handover.Handover, "_long", lambda self, residual: False)],
-    "gates of Newton steps": [(handover, "CLOSER", np.inf)],
-    "sweeps between": [(handover, "BETWEEN", 0)],
-    "faint and least columns": [(handover.Handover, "_narrowed", _only_null)],
-    "least column": [(handover, "CLOSE", 0.0)],
-    "return to sweeps": [(handover.Handover, "_return_if_worse", lambda self: None)],
-    "short Newton steps": [(handover, "INNER", minimisers.CG_STEPS), (handover, "MORE", minimisers.MORE)],
-    "longer inner solves": [(minimisers, "MORE", 1.0), (handover, "MORE", 1.0)],
+    "Newton steps": [(handover.Handover, "due", lambda self, *given: False)],
+    "prediction of the rest": [(handover.Handover, "_long", lambda self, *given: False)],
+    "longer inner solves": [(minimisers, "MORE", 1)],
     "curved paths": [(minimisers, "WHOLE", np.inf)],
     "incomplete factors": [(incomplete.IncompleteHessian, "worth", staticmethod(lambda blocks, rank: False))],
     "sharper multipliers": [(burer_monteiro, "sharpens", lambda f, point: False)],
     "corrections": [(FactorEngine, "correct", lambda self, directions: False)],
     "exact new columns": [(rank, "escape", _short_column)],
-    "softer after growth": [(engine, "SOFTER", 1.0), (burer_monteiro, "SOFTER", 1.0)],
+    "softer after growth": [(burer_monteiro, "SOFTER", 1.0)],
     "early multipliers": [(engine, "EARLY", 0.3)],
     "columns by ln n": [(rank, "PER_LOGARITHM", 0)],
     "quasi-Newton steps first": [
