@@ -84,7 +84,6 @@ LATER = (
     "interior/test_interior.py::test_a_cost_that_is_small_against_the_weights",
     "interrupts/test_page.py::test_an_interrupt_ends_the_page_and_what_it_does",
     "lowrank/test_correction.py::test_corrections_with_local_vectors_descend_and_stop_at_an_optimum",
-    "lowrank/test_couplings.py::test_columns_that_few_rows_need_are_kept",
     "lowrank/test_factor.py::test_the_default_leaves_over_relaxation_where_it_swings",
     "lowrank/test_restored.py::test_stiff_distances_are_certified",
     "lowrank/test_rows.py::test_points_that_only_pairs_hold_are_certified",

@@ -48,22 +48,31 @@ def worth(seconds: float) -> bool:
     return installed() and seconds > WORTH and available()
 
 
-def compiled(function: Any, inline: str = "never") -> Any:
+def compiled(function: Any, *signature: str, **more: Any) -> Any:
     """The compiled function, whose machine code is kept on disk; without numba the function itself."""
     if not available():
         return function
     import numba
 
-    options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
+    options = {"error_model": "numpy", "fastmath": FAST, **more}
     try:
-        return numba.njit(cache=True, **options)(function)
+        return numba.njit(*signature, cache=True, **options)(function)
     except RuntimeError:  # no folder can be written to, so that each process compiles
-        return numba.njit(**options)(function)
+        return numba.njit(*signature, **options)(function)
 
 
 def inlined(function: Any) -> Any:
     """A compiled part of a loop, inlined because a call with many arrays takes much time."""
     return compiled(function, inline="always")
+
+
+def part(*signature: str) -> Callable[[Any], Any]:
+    """A part of a loop that Python never calls, and that machine code has in the place of its calls.
+
+    Without its signature, numba would compile a part once for each constant that it is called with.
+    """
+    more = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+    return lambda function: compiled(function, *signature, **more)
 
 
 def intrinsic(function: Any) -> Any:

@@ -9,7 +9,6 @@ to this slope.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -147,6 +146,8 @@ class EdgeModel:
 
         The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`).
         """
+        if not self.pairs.size:
+            return (np.zeros(0),) * 4
         box = self._box
         fixed = box.lower == box.upper
         kinked = np.concatenate([np.full(b.stop - b.start, self.replaced(b.loss)) for b in self.pairs.blocks])
@@ -209,14 +210,6 @@ class EdgeModel:
         for block in self.pairs.blocks:
             if self.replaced(block.loss):
                 self.y[block.part] = new[block.part]
-
-    def begin_with(self, y: Sequence[Array], beta: float) -> None:
-        """Take over multipliers, an array for each term, and the penalty that belongs to them."""
-        if self.smooth:
-            return
-        self.beta = beta
-        for block in self.pairs.blocks:
-            self.y[block.part] = y[block.term][block.source]
 
     def primal_residual(self, new: Array) -> float:
         """sum weight |z - u| over the kinked pairs, where ``new`` is y + beta (z - u)."""

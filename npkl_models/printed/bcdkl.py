@@ -97,7 +97,11 @@ class BCDKLEngine(BCDEngine):
         elif self.unlabelled == "block":
             self.others.block(self.V)
         own = self.unlabelled == "rows" and self.model.smooth
-        self.measure(measured if own else None)
+        self.work += self.sweep_seconds()
+        if own:
+            self._from_sweep(*measured)
+        else:
+            self.merit = self._evaluate()
         change = float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
         if not self.model.smooth:
             self.residual = change

@@ -47,7 +47,7 @@ class ShuffledSweeper(Sweeper):
     def begin(self, random_state: int | None) -> None:
         self.graph = self.interactions()
 
-    def run(self, V: Array) -> tuple[float, float] | None:
+    def run(self, V: Array) -> tuple[float, float]:
         self.reshuffle()
         return super().run(V)
 

@@ -20,8 +20,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 LOOPS = {
-    "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_pieces",
-    "npkl_models.lowrank.rows.compiled_apart", "npkl_models.lowrank.rows.compiled_compare",
+    "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_compare",
     "npkl_models.interior.compiled", "npkl_models.applications.assign",
     "npkl_models.cvx.solver", "npkl_models.cvx.judge",
 }  # fmt: skip

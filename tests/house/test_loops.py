@@ -90,7 +90,7 @@ def test_every_loop_has_one_signature_whatever_the_indices_are():
     )
     nm.reg_mvu(np.random.default_rng(0).standard_normal((30, 2)), 5).solve(backend="interior")
     used = [loop for loop in Loop.every if loop._function is not None]
-    assert {"sweep", "sweep_by_pieces"} <= {loop.name for loop in used}
+    assert {"sweep"} <= {loop.name for loop in used}
     for loop in Loop.every:
         function = getattr(import_module(loop.module), loop.name)
         assert loop.name in import_module(loop.module).SIGNATURES

@@ -8,7 +8,6 @@ from npkl_models.linalg.compile import available
 from npkl_models.lowrank.factor import objective as of_objective
 from npkl_models.lowrank.factor.incomplete import IncompleteHessian
 from npkl_models.lowrank.factor.objective import FactorObjective
-from npkl_models.lowrank.factor.rank import drop_faint_columns, principal_axes
 
 N, R = 40, 3
 
@@ -92,20 +91,3 @@ def test_compiled_products_are_those_in_numpy(loss, monkeypatch):
         monkeypatch.setattr(of_objective, "worth", lambda *given, yes=compiled: yes)
         found.append(f.hessian(point)(D))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-10)
-
-
-def test_columns_that_few_rows_need_are_kept():
-    rng = np.random.default_rng(0)
-    V = np.zeros((10_000, 4))
-    V[:, 0] = rng.choice([-1.0, 1.0], 10_000)
-    V[0] = [0.0, 1.0, 0.0, 0.0]  # one outlying row with a direction of its own
-    V[:, 2] += 0.015 * rng.normal(
-        size=10_000
-    )  # a column that is faint in every row, with a larger eigenvalue
-    kept = drop_faint_columns(V)
-    assert kept.shape[1] == 2
-    assert np.sum(kept[0] ** 2) == pytest.approx(1.0, abs=1e-2)
-    turned = principal_axes(V)
-    np.testing.assert_allclose((turned @ turned.T)[:50, :50], (V @ V.T)[:50, :50], atol=1e-12)
-    lengths = np.sum(turned**2, axis=0)
-    assert np.all(np.diff(lengths) <= 1e-9)

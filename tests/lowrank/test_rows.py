@@ -11,7 +11,9 @@ from scipy.optimize import minimize
 import npkl_models as nm
 from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows import bcd, sweeps
+from npkl_models.lowrank.rows.bcd import BCDPlan
 from npkl_models.lowrank.rows.layout import color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.structure import structure
@@ -185,9 +187,6 @@ def test_row_program_of_the_source_by_its_dual():
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
 def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
-    from npkl_models.lowrank.options import BCDOptions
-    from npkl_models.lowrank.rows.bcd import BCDPlan
-
     start = np.random.default_rng(0).normal(size=(24, r))
     engines = [
         BCDPlan(small(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine()
@@ -204,9 +203,6 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
 @pytest.mark.parametrize("seed", range(3))
 def test_compiled_kinks_are_minimised_as_in_numpy(small, kind, seed):
     """Every row ends at the minimum of its model, whatever pieces led there."""
-    from npkl_models.lowrank.options import BCDOptions
-    from npkl_models.lowrank.rows.bcd import BCDPlan
-
     rng = np.random.default_rng(seed)
     start = 1.5 * rng.normal(size=(24, 5))
     engines = [
@@ -225,9 +221,6 @@ def test_compiled_kinks_are_minimised_as_in_numpy(small, kind, seed):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square", "npkl:squared_hinge"])
 def test_a_compiled_sweep_measures_itself(small, kind):
-    from npkl_models.lowrank.options import BCDOptions
-    from npkl_models.lowrank.rows.bcd import BCDPlan
-
     engine = BCDPlan(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
     for _ in range(30):
         engine.iterate()
@@ -250,3 +243,11 @@ def test_solving_without_numba(small, monkeypatch, kind):
     if kind == "pcp":
         with pytest.raises(nm.MissingDependencyError, match=r"pip install numba"):
             small(kind).solve("bcd", kernel="numba")
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "auto" if not compile.available() else "numba"])
+def test_rows_without_pairs_are_swept(kernel):
+    terms = [nm.LossTerm(nm.Entries(9, (range(9), range(9))), "square", 1.0, 2.0)]
+    found = nm.Problem(np.diag(np.arange(9.0)), terms).solve("bcd", kernel=kernel)
+    assert found.is_optimal()
+    assert np.allclose(np.diag(found.K), np.maximum(1 - np.arange(9) / 4, 0), atol=1e-3)

@@ -57,15 +57,6 @@ class BurerMonteiroEngine(FactorEngine):
         self.point = self.f.at(self.point.W)
         self._measure()
 
-    def step_by(self, minimiser: Minimiser) -> None:
-        """Make the steps by another minimiser from now on."""
-        self.minimiser = minimiser
-
-    def set_factor(self, V: Array) -> None:
-        """Go on from another factor with the same multipliers and the same method."""
-        self.point = self.f.at(self.problem.drop(V))
-        self._measure()
-
     def restart(self, V: Array) -> None:
         W = self.problem.drop(V)
         if self.problem.regularizer.spectral is not None:

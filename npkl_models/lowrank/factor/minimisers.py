@@ -14,7 +14,7 @@ from npkl_models.lowrank.factor.objective import FactorObjective, Point
 CG_STEPS, CG_MOST = 100, 800  # steps of conjugate gradients in a Newton step: at first, and at most
 AT_RADIUS = 0.99  # a step of this share of the radius has reached it
 SHORTER, FAITHFUL = 8, 0.25  # steps that are tried; the radius shrinks if the line search goes less far
-SLOW, MORE = 0.5, 2.0  # if the gradient keeps more than this share, steps of conjugate gradients grow by MORE
+SLOW, MORE = 0.5, 2  # if the gradient keeps more than this share, steps of conjugate gradients grow by MORE
 FORCING = 0.1
 WHOLE, BOW_STEPS, BOW_FORCING = 0.3, 10, 0.1
 ARMIJO = 1e-4
@@ -43,12 +43,11 @@ class Newton:
 
     multipliers: Array | None = None
 
-    def __init__(self, steps: int = CG_STEPS, more: float = MORE) -> None:
-        self.steps, self.more = steps, more  # steps of conjugate gradients; their factor in slow times
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        self.inner, self.size, self.radius = self.steps, np.inf, 0.0
+        self.inner, self.size, self.radius = CG_STEPS, np.inf, 0.0
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         inverse, product = f.preconditioner(point), f.hessian(point)
@@ -57,7 +56,7 @@ class Newton:
             return point
         self.radius = self.radius or frobenius(point.W)
         if size > SLOW * self.size:
-            self.inner = min(int(np.ceil(self.more * self.inner)), CG_MOST)
+            self.inner = min(MORE * self.inner, CG_MOST)
         self.size = size
         tolerance = size * min(FORCING, np.sqrt(size / np.sqrt(1 + abs(point.value))))
         for _ in range(SHORTER):
@@ -65,7 +64,7 @@ class Newton:
             new, t = self._search(f, point, (D, HD), (product, inverse))
             length = frobenius(D)
             if t < FAITHFUL:  # the quadratic model was poor: shorter steps, with fewer steps within them
-                self.inner = self.steps
+                self.inner = CG_STEPS
                 self.radius = max(2 * t, 0.1) * length
             elif length >= AT_RADIUS * self.radius:
                 self.radius = 2 * t * length

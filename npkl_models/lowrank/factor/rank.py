@@ -30,7 +30,6 @@ SHEET = 10  # most columns for soft distances: a step costs the cube of their nu
 FIRST_STEP = 1e-3  # the new column's share of the trace if there are constraints
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
 WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
-FAINT = 1e-2  # a column whose squared entries are all below this share of the mean squared row is faint
 NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dropped
 
 
@@ -121,22 +120,6 @@ def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
     keep = values > share * values[-1]
     keep[-1] = True
     return V @ rotation[:, keep][:, ::-1]
-
-
-def principal_axes(V: Array) -> Array:
-    """The same kernel's factor with orthogonal columns, the longest first."""
-    return V @ np.linalg.eigh(V.T @ V)[1][:, ::-1]
-
-
-def drop_faint_columns(V: Array) -> Array:
-    """The factor in its principal axes, without columns that are faint in every row; at least one remains.
-
-    A column that matters to a few outlying rows has a small eigenvalue beside n rows, and is kept.
-    """
-    turned = principal_axes(V)
-    keep = np.max(turned**2, axis=0) > FAINT * float(np.sum(turned**2)) / len(turned)
-    keep[0] = True
-    return turned[:, keep]
 
 
 def escape(problem: Statement, V: Array, direction: Array) -> Array:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.linalg import Array, Index, LowRankUpdate, Mask, Matrix
+from npkl_models.linalg import Array, Index, LowRankUpdate, Matrix
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.apart import minimise_apart
 from npkl_models.lowrank.rows.coupling import Coupling, cost_of_rows
 from npkl_models.lowrank.rows.layout import Table, color_classes, color_graph
-from npkl_models.lowrank.rows.minimise import RowProblem, measure
-from npkl_models.lowrank.rows.sweeps import COLOURED, SWEEP_APART, Sweeper
+from npkl_models.lowrank.rows.minimise import RowProblem
+from npkl_models.lowrank.rows.sweeps import COLOURED, Sweeper
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.statement import Statement
 
@@ -38,7 +38,6 @@ class ApartSweeper(Sweeper):
         self.cost = cost_of_rows(problem)
         tied = isinstance(self.cost, LowRankUpdate)
         self.coupling = Coupling(self.cost) if tied else None
-        self.apart: Mask = np.zeros(0, dtype=bool) if pairs.apart is None else pairs.apart
         self.groups: list[Group] = []
         super().__init__(problem, pairs, model, compiled, random_state, self.cost.S if tied else self.cost)
 
@@ -70,35 +69,12 @@ class ApartSweeper(Sweeper):
                 before = V[points]
                 fixed[points] = 2 * (self.coupling.pull(points, V) - group.delta * before)
             if self.compiled:
-                self._compiled_group(group, V, fixed, measured)
+                self.sweep_compiled(V, points, group.mu0, fixed, measured)
             for table, C_off in group.tables:
-                measured += self._rows_of(group, V, table, C_off, fixed)
+                measured += self.update_rows(V, table, C_off, group.mu0, fixed)
             if self.coupling is not None and before is not None:
                 measured[0] += self.coupling.saved(points, V[points] - before, group.delta)
         return float(measured[0]), float(np.sqrt(measured[1]))
 
-    def _compiled_group(self, group: Group, V: Array, fixed: Array, measured: Array) -> None:
-        held, at = self.incidence, 0
-        _, level, curve = self.model.evaluate(np.zeros(self.pairs.size))
-        pairs = np.append(held.start, held.neighbor.size), held.neighbor, curve[held.pair], level[held.pair]
-        cost = self.compiled_cost()
-        while at < group.points.size:
-            stopped = SWEEP_APART(group.points, at, V, cost, pairs, group.mu0, fixed, measured)
-            if stopped < 0:
-                break
-            self.left += 1
-            point = group.points[stopped : stopped + 1]
-            measured += self._rows_of(group, V, held.tables(point)[0], self.off[point], fixed)
-            at = stopped + 1
-
-    def _rows_of(
-        self, group: Group, V: Array, table: Table, C_off: Matrix, fixed: Array
-    ) -> tuple[float, float]:
-        points = table.points
-        rows = RowProblem(
-            group.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V) + fixed[points],
-            V[table.neighbor], table.pair, table.valid, None, self.apart[table.pair] & table.valid,
-        )  # fmt: skip
-        old = V[points]
-        new = V[points] = minimise_apart(rows, self.model, old)
-        return measure(rows, self.model, old, new)
+    def minimise(self, rows: RowProblem, v: Array) -> Array:
+        return minimise_apart(rows, self.model, v)

@@ -184,7 +184,7 @@ def sweep_compared(
     rows = pull[0], np.empty(r), np.empty(r), np.empty(r), np.empty(r)
     for position in range(order.shape[0]):
         i = order[position]
-        pull_cost(i, pull, 0, V, cost[1], cost[2], cost[0][i], cost[0][i + 1])
+        pull_cost(i, pull, V, cost[1], cost[2], cost[0][i], cost[0][i + 1])
         mu, steep, size = _bend(i, V, mu0[i], z, places, losses, room, rows)
         measured[1] += steep
         if steep > 0.0:

@@ -1,7 +1,9 @@
 """The compiled secular equation of one row, as in `secular`, from the Gram matrix of the row alone.
 
-`compiled` describes W, G and L. After a change of this file, or of a constant in `secular`, touch `compiled`
-and this file: numba's cache of a function watches only its own file.
+With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row k. Otherwise WW' would
+lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W (r x r), and c and c'c in
+row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1. After a change of this file,
+or of a constant in `secular`, touch `compiled` and this file: numba's cache watches the function's file.
 """
 
 from __future__ import annotations
@@ -9,11 +11,10 @@ from __future__ import annotations
 import math
 
 from npkl_models.linalg import Array
-from npkl_models.linalg.compile import compiled, inlined
-from npkl_models.lowrank.rows.secular import CANCELLED, INNER, LAST, NARROW, SETTLED, STEPS
+from npkl_models.linalg.compile import compiled
+from npkl_models.lowrank.rows.secular import CANCELLED, INNER, LAST, NARROW, SETTLED, SINGULAR, STEPS
 
-Row = tuple[float, float, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound)
-Line = tuple[float, float, float]  # slope, zero, level: slope (mu - zero) + level
+Line = tuple[float, float, float]  # slope, zero, level
 
 
 @compiled
@@ -40,28 +41,34 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
 
 
 @compiled
-def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pragma: no cover
-    """||v||^2 and its derivative for v = (mu I + W'W)^-1 c, from the Gram matrix alone.
+def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, float]:  # pragma: no cover
+    """||u||^2 and its derivative for u = (mu I + W'W)^-1 c.
 
-    Let b = W c and x = (mu I + WW')^-1 b. Then W v = x and ||v||^2 = (c'c - x'b - mu x'x) / mu^2. The
-    derivative is -2 (||v||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
+    From WW': let b = W c, x = (mu I + WW')^-1 b. Then W u = x and ||u||^2 = (c'c - x'b - mu x'x) / mu^2. Its
+    derivative is -2 (||u||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x. From
+    W'W: u = x, and the derivative is -2 x'(mu I + W'W)^-1 x.
     """
     solve_row(mu, G, k, L)
-    left, inner = G[k, k], 0.0
+    left, inner, size = G[k, k], 0.0, 0.0
     for j in range(k):
         left -= L[k, j] * (G[k, j] + mu * L[k, j])
+        size += L[k, j] * L[k, j]
         total = L[k, j]
         for m in range(j):
             total -= L[j, m] * L[k + 1, m]
         L[k + 1, j] = total
         inner += total * total * L[j, j]
+    if direct:
+        return size, -2 * inner
     norm2 = max(left, 0.0) / (mu * mu)
     return norm2, -2 * (norm2 - inner) / mu
 
 
 @compiled
-def rational_step(now: float, norm2: float, falls: float, line: Line) -> float:  # pragma: no cover
-    """The step to the root of the model t^2 norm2 / (t + d)^2 = line(now + d), t = -2 norm2 / falls.
+def rational_step(
+    now: float, norm2: float, falls: float, slope: float, zero: float, level: float
+) -> float:  # pragma: no cover
+    """The step to the root of t^2 norm2 / (t + d)^2 = slope (now + d - zero) + level, t = -2 norm2 / falls.
 
     The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
     (More & Sorensen 1983). Newton's method finds the root of the model. Where the norm does not fall (this is
@@ -70,7 +77,6 @@ def rational_step(now: float, norm2: float, falls: float, line: Line) -> float: 
     if not falls < 0:
         return -2 * now
     t = -2 * norm2 / falls
-    slope, zero, level = line
     if slope == 0.0:
         return t * (math.sqrt(norm2 / level) - 1)
     d = 0.0
@@ -84,46 +90,51 @@ def rational_step(now: float, norm2: float, falls: float, line: Line) -> float: 
     return d
 
 
-@inlined
+@compiled
 def _root(
-    low: float, high: float, now: float, line: Line, G: Array, k: int, L: Array
-) -> tuple[float, bool]:  # pragma: no cover
-    """The mu in [low, high] at which ||v(mu)||^2 meets the line, and whether the iteration converged."""
+    mu: float, low: float, high: float, line: Line, G: Array, k: int, L: Array, direct: bool
+) -> float:  # pragma: no cover
+    """The mu in [low, high] with ||u||^2 = slope (mu - zero) + level; 0 if rounding hides it."""
     slope, zero, level = line
     for _ in range(STEPS):
-        norm2, falls = _norm2(now, G, k, L)
-        if norm2 - slope * (now - zero) - level > 0:
-            low = now
+        norm2, falls = _norm2(mu, G, k, L, direct)
+        if norm2 - slope * (mu - zero) - level > 0:
+            low = mu
         else:
-            high = now
-        step = rational_step(now, norm2, falls, line)
-        if abs(step) <= LAST * now:
-            return now + step, True
-        if high - low <= NARROW * high:
-            return now, True
-        now = now + step
-        if not low < now < high:
-            now = 0.5 * (low + high)
-    return now, False
+            high = mu
+        step = rational_step(mu, norm2, falls, slope, zero, level)
+        found = abs(step) <= LAST * mu
+        if found or high - low <= NARROW * high:
+            mu += step if found else 0.0
+            lost, trace = (slope * (mu - zero) + level) * mu * mu <= CANCELLED * G[k, k], 0.0
+            for j in range(k):
+                trace += G[j, j]
+            if direct:
+                lost = mu <= SINGULAR * trace
+            return 0.0 if lost else mu
+        mu += step
+        if not low < mu < high:
+            mu = 0.5 * (low + high)
+    return 0.0
 
 
-@inlined
-def shift_of(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
-    """The mu of a row; 0 if `minimise` must find mu: there is none, or rounding hides it."""
+@compiled
+def shift_of(
+    own: tuple[float, float, float], old: float, size: float, G: Array, k: int, L: Array, direct: bool
+) -> float:  # pragma: no cover
+    """The mu of a row; ``old`` and ``size`` are ||u||^2 before the step and ||c||^2.
+
+    The result is 0 if numpy must find mu: there is none above zero, or rounding hides it.
+    """
     mu, quartic, radius = own
-    size = G[k, k]
+    G[k, k] = size
     if quartic > 0.0:
         if size == 0.0:
             return 0.0
         high = max(2 * max(mu, 0.0), (8 * quartic * size) ** (1 / 3)) + 1e-300
-        now = min(max(mu + 4 * quartic * G[k + 1, k + 1], 1e-3 * high), high)
-        zero = mu
-        mu, found = _root(0.0, high, now, (0.25 / quartic, zero, 0.0), G, k, L)
-        if not found or 0.25 / quartic * (mu - zero) * mu * mu <= CANCELLED * size:
-            return 0.0
-    if mu > 0.0 and radius > 0.0 and _norm2(mu, G, k, L)[0] > radius * radius:
-        high = max(mu, math.sqrt(size) / radius) + 1e-300
-        mu = _root(mu, high, mu, (0.0, 0.0, radius * radius), G, k, L)[0]
-        if radius * radius * mu * mu <= CANCELLED * size:
-            return 0.0
+        first = min(max(mu + 4 * quartic * old, 1e-3 * high), high)
+        mu = _root(first, 0.0, high, (0.25 / quartic, mu, 0.0), G, k, L, direct)
+    level = radius * radius
+    if mu > 0.0 and radius > 0.0 and _norm2(mu, G, k, L, direct)[0] > level:
+        mu = _root(mu, mu, max(mu, math.sqrt(size) / radius) + 1e-300, (0.0, 0.0, level), G, k, L, direct)
     return mu

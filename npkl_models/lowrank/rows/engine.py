@@ -15,13 +15,14 @@ from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, iteration_seconds
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, widened
-from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
 from npkl_models.lowrank.rows.first_model import first_model
-from npkl_models.lowrank.rows.handover import DEAD, SMALL, Handover
+from npkl_models.lowrank.rows.handover import Handover
 from npkl_models.lowrank.rows.sweeps import (
     USUAL_SWEEPS,
     VAST,
@@ -31,10 +32,10 @@ from npkl_models.lowrank.rows.sweeps import (
     radius_of,
 )
 from npkl_models.lowrank.structure import Structure
-from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
+from npkl_models.solve.watch import logger
 
 # Multipliers move once the residual of the smooth model is below this multiple of their own residual.
 # Sweeps are slow to lower it, so this is earlier than with Newton steps (`INEXACT`).
@@ -43,6 +44,9 @@ BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
+DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
+SMALL = 1e-14  # the same share after a column was added, because a new column starts small
+FADING = 1e-4  # the same share before Newton steps: for them, vanishing columns are a null space
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
 SETTLED = 1e-13  # a smaller primal residual counts as rounding
@@ -57,7 +61,6 @@ class BCDEngine(FactorEngine):
     ) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = first_model(problem, pairs, cold)
-        self.first_beta = self.model.beta
         self.radius, self.swept = radius_of(problem), 0
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
@@ -69,7 +72,7 @@ class BCDEngine(FactorEngine):
         self.primal_then = np.inf  # the primal residual at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
-        self.handover = Handover(self)
+        self.handover = Handover(problem, pairs, options.tol)
         self.first_look = LATE if pairs.distances else self.first_look
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
@@ -87,6 +90,7 @@ class BCDEngine(FactorEngine):
     def restart(self, V: Array) -> None:
         self.V = self.centred(aligned(V))
         self.handover.restart()
+        self.finisher, self.note = None, ""
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
@@ -99,27 +103,16 @@ class BCDEngine(FactorEngine):
 
     def grow(self, direction: Array) -> bool:
         grows = super().grow(direction)
-        if grows and self.handover.mixed and not self.model.smooth:
-            self.model.beta = max(self.model.beta / SOFTER, min(self.first_beta, self.model.beta))
-            self.primal_then = np.inf
         if grows:
             self.restart(widened(self.problem, self.V))
         self.grown |= grows
         return grows
 
     def iterate(self) -> None:
-        if self.handover.finisher is not None:
-            self.handover.step()
+        if self.finisher is not None:
+            self.run_finisher(self.finisher)
         else:
             self._sweep()
-
-    def measure(self, measured: tuple[float, float] | None) -> None:
-        """Set objective and residual after a sweep, from its own measurements or by an evaluation."""
-        self.work += self.sweep_seconds()
-        if measured is None:
-            self.merit = self._evaluate()
-        else:
-            self._from_sweep(*measured)
 
     def sweep_seconds(self) -> float:
         """The predicted seconds of a sweep, and of the rows that the last sweep has left to numpy."""
@@ -134,30 +127,41 @@ class BCDEngine(FactorEngine):
         if not self.sweeper.compiled and self.swept % USUAL_SWEEPS == 0:
             self.sweeper = self.make_sweeper()
         self.centred(self.V)
-        self.measure(measured)
+        self.work += self.sweep_seconds()
+        self._from_sweep(*measured)
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
                 self._try(rescaled(self.problem, trial))
         if not self.model.smooth:
             self._update_multipliers()
-        self.handover.after_sweep()
-        begun = self.handover.finisher is not None
-        if self.options.rank == "auto" and self.handover.sweeps % NARROW_EVERY == 0 and not begun:
+        slow = self.handover.due(self.residual, self.V.shape[1], self.sweep_seconds())
+        if slow and self.options.newton and self.model.exact:
+            self._hand_over()
+        elif self.options.rank == "auto" and self.handover.sweeps % NARROW_EVERY == 0:
             self._narrow()
+
+    def _hand_over(self) -> None:
+        """Go on by Newton steps, from the multipliers so far."""
+        logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.handover.sweeps)
+        y, V = self.multipliers(), self.V
+        if self.options.rank == "auto":
+            V = drop_null_columns(V, SMALL if self.grown else FADING)
+        method = "auto" if self.pairs.distances and self.problem.basis is not None else "newton"
+        options = BurerMonteiroOptions(method=method, time_limit=self.options.time_limit)
+        finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V)
+        if not finisher.f.smooth:
+            finisher.begin_with(y, self.model.beta)
+        self.note = "sweeps became slow, so Newton steps finished the run"
 
     def _narrow(self) -> None:
         """Drop columns that have become negligible: many columns help at the beginning, few remain."""
         V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
-            self.set_factor(V)
-
-    def set_factor(self, V: Array) -> None:
-        """Go on from another factor, with the counts so far."""
-        self.V = aligned(V)
-        if self.extrapolation is not None:
-            self.extrapolation.clear()
-        self.merit = self._evaluate()
+            self.V = aligned(V)
+            if self.extrapolation is not None:
+                self.extrapolation.clear()
+            self.merit = self._evaluate()
 
     def _from_sweep(self, fall: float, gradient: float) -> None:
         """Set objective and residual from the measurements of a sweep, without an evaluation."""
@@ -175,8 +179,8 @@ class BCDEngine(FactorEngine):
         self.evaluated = False
 
     def multipliers(self) -> Multipliers:
-        if self.handover.finisher is not None:
-            return self.handover.finisher.multipliers()
+        if self.finisher is not None:
+            return self.finisher.multipliers()
         if self.extrapolation is not None and self.V.size > VAST:
             self.extrapolation.release()
         if not self.evaluated:

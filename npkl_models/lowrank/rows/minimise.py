@@ -23,9 +23,8 @@ import numpy as np
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.secular import CANCELLED, GramSystem, SpectralSystem, secular_root
-from npkl_models.lowrank.tolerances import HALVED, ROUNDING
+from npkl_models.lowrank.tolerances import HALVED, INNER_STEPS, ROUNDING
 
-INNER_STEPS = 30
 SAME = 1e-12  # smaller relative differences of slopes count as rounding
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,10 +26,8 @@ from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import Cost, product_entries
 
-SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
-SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
+SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 8.0)
 SWEEP_COMPARED = Loop("npkl_models.lowrank.rows.compiled_compare", "sweep_compared", 3.0)
-SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
 USUAL_SWEEPS = 60  # until a certificate
 IN_NUMPY = 30.0  # time in numpy over the predicted compiled time: the median of iris, wine and digits
 IN_NUMPY_COMPARED = 4.0  # the same for comparisons: 150 to 1,000 points with 10 and 50 comparisons for each
@@ -97,42 +93,41 @@ class Sweeper:
     def __str__(self) -> str:
         return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
 
-    def run(self, V: Array) -> tuple[float, float] | None:
+    def run(self, V: Array) -> tuple[float, float]:
         """Sweep once, in place; the smooth model of the objective never rises.
 
         Returns
         -------
-        tuple of (float, float) or None
-            The fall of the smooth model, and the norm of the rows' gradients just before their updates. None
-            if compiled code has left a row to numpy.
+        tuple of (float, float)
+            The fall of the smooth model, and the norm of the rows' gradients just before their updates.
         """
         if self.compiled:
             return self._run_compiled(V)
         measured = np.zeros(2)
         for tables in self.classes:
             for table, C_off in tables:
-                measured += self._update_rows(V, table, C_off)
+                measured += self.update_rows(V, table, C_off, self.mu0, np.zeros(0))
         return float(measured[0]), float(np.sqrt(measured[1]))
 
-    def _run_compiled(self, V: Array) -> tuple[float, float] | None:
-        held, at, whole, self.left = self.incidence, 0, True, 0
-        measured = np.zeros(2)
-        _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
-        pull, root = pull[held.pair], np.sqrt(h)[held.pair]
-        start = np.append(held.start, held.neighbor.size)
-        cost, pairs = self.compiled_cost(), (start, held.neighbor, root, pull)
-        rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
-        pass_over = self._compiled_pass(V, cost, pairs, rows, measured)
-        while at < self.order.size:
-            stopped = pass_over(at)
-            if stopped < 0:
-                break
-            whole = False
+    def _run_compiled(self, V: Array) -> tuple[float, float]:
+        measured, self.left = np.zeros(2), 0
+        self.sweep_compiled(V, self.order, self.mu0, np.zeros((0, V.shape[1])), measured)
+        return float(measured[0]), float(np.sqrt(measured[1]))
+
+    def sweep_compiled(self, V: Array, order: Index, mu0: Array, fixed: Array, measured: Array) -> None:
+        """Update rows by compiled code, those that it leaves by numpy; ``fixed`` adds to gradients."""
+        held, radius = self.incidence, 0.0 if self.radius is None else float(self.radius)
+        ramps = (part[held.pair] for part in self.model.ramps())
+        pairs = np.append(held.start, held.neighbor.size), frozen(held.neighbor.astype(np.int32)), *ramps
+        rows = mu0, self.pairs.quadratic, radius, fixed
+        kinds = self.pairs.apart is not None, not self.model.quadratic
+        most, r = int(held.degree.max(initial=0)), V.shape[1]
+        width = max(most, r) + 2
+        work = tuple(map(np.empty, ((6, r), (most, r), (width, width), (width, width), (2, most))))
+        while (at := SWEEP(order, V, self.compiled_cost(), pairs, rows, kinds, work, measured)) >= 0:
             self.left += 1
-            point = self.order[stopped : stopped + 1]
-            self._update_rows(V, held.tables(point)[0], self.off[point])
-            at = stopped + 1
-        return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
+            point, order = order[at : at + 1], order[at + 1 :]
+            measured += self.update_rows(V, held.tables(point)[0], self.off[point], mu0, fixed)
 
     def compiled_cost(self) -> tuple[Index, Array, Array]:
         """The arrays of the cost, as compiled sweeps take them: read-only."""
@@ -140,20 +135,16 @@ class Sweeper:
         indptr, indices = C.indptr.astype(np.intp, copy=False), C.indices.astype(np.int32, copy=False)
         return frozen(indptr.view()), frozen(indices.view()), frozen(C.data.view())
 
-    def _compiled_pass(
-        self, V: Array, cost: Any, pairs: Any, rows: Any, measured: Array
-    ) -> Callable[[int], int]:
-        """A function that runs the compiled sweep for the slopes of the pairs from a position."""
-        if self.model.quadratic or not self.pairs.size:
-            return lambda at: SWEEP(self.order, at, V, cost, pairs, rows, measured)
-        ramps = tuple(part[self.incidence.pair] for part in self.model.ramps())
-        return lambda at: SWEEP_BY_PIECES(self.order, at, V, cost, pairs, ramps, rows, measured)
-
-    def _update_rows(self, V: Array, table: Table, C_off: Matrix) -> tuple[float, float]:
-        points = table.points
+    def update_rows(
+        self, V: Array, table: Table, C_off: Matrix, mu0: Array, fixed: Array
+    ) -> tuple[float, float]:
+        """Update the rows of a table in numpy; the fall of the model, and the squared gradients."""
+        points, apart = table.points, self.pairs.apart
+        g = 2 * (C_off @ V)
         rows = RowProblem(
-            self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
+            mu0[points], self.pairs.quadratic[points], g + fixed[points] if fixed.size else g,
             V[table.neighbor], table.pair, table.valid, self.radius,
+            None if apart is None else apart[table.pair] & table.valid,
         )  # fmt: skip
         old = V[points]
         new = V[points] = self.minimise(rows, old)
@@ -179,8 +170,8 @@ def loop_of(problem: Statement) -> Loop | None:
     straight = all(term.loss.quadratic for term in problem.losses)
     apart = [isinstance(term.functional, SquaredDistances) for term in problem.losses]
     if any(apart):
-        return SWEEP_APART if straight and all(apart) else None
-    return SWEEP if straight else SWEEP_BY_PIECES
+        return SWEEP if straight and all(apart) else None
+    return SWEEP
 
 
 def compilable(problem: Statement) -> bool:
