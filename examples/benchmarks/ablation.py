@@ -47,6 +47,8 @@ MECHANISMS: dict[str, list[tuple[object, str, object]]] = {
     "narrowing": [(engine.BCDEngine, "_narrow", lambda self: None)],
     "Newton steps": [(handover.Handover, "due", lambda self, *given: False)],
     "prediction of the rest": [(handover.Handover, "_long", lambda self, *given: False)],
+    "closeness before Newton steps": [(handover, "CLOSE", np.inf)],
+    "faint columns": [(engine, "drop_faint_columns", lambda V: V)],
     "longer inner solves": [(minimisers, "MORE", 1)],
     "curved paths": [(minimisers, "WHOLE", np.inf)],
     "incomplete factors": [(incomplete.IncompleteHessian, "worth", staticmethod(lambda blocks, rank: False))],

@@ -1,4 +1,4 @@
-"""Newton steps beside heavy pairs: the incomplete factorisation, compiled products, and curved steps."""
+"""Newton steps beside heavy pairs: the incomplete factorisation, compiled products, and when they begin."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,13 @@ from npkl_models.linalg.compile import available
 from npkl_models.lowrank.factor import objective as of_objective
 from npkl_models.lowrank.factor.incomplete import IncompleteHessian
 from npkl_models.lowrank.factor.objective import FactorObjective
+from npkl_models.lowrank.factor.rank import drop_faint_columns
+from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.rows.bcd import BCDPlan
+from npkl_models.lowrank.rows.engine import BCDEngine
+from npkl_models.lowrank.rows.handover import CHECK, CLOSE, Handover
+from npkl_models.lowrank.structure import structure
+from npkl_models.lowrank.tolerances import PATIENCE
 
 N, R = 40, 3
 
@@ -91,3 +98,32 @@ def test_compiled_products_are_those_in_numpy(loss, monkeypatch):
         monkeypatch.setattr(of_objective, "worth", lambda *given, yes=compiled: yes)
         found.append(f.hessian(point)(D))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-10)
+
+
+def test_columns_that_few_rows_need_are_kept():
+    rng = np.random.default_rng(0)
+    V = np.ones((2_000, 3)) * [1.0, 0.0, 0.025]
+    V[0] = [0.0, 1.0, 0.0]  # one outlying row with a direction of its own
+    V[:, 2] *= rng.uniform(-1, 1, 2_000)  # faint in every row, with about the same eigenvalue
+    kept = drop_faint_columns(V @ np.linalg.qr(rng.normal(size=(3, 3)))[0])
+    assert kept.shape[1] == 2
+    assert np.sum(kept[0] ** 2) == pytest.approx(1.0, abs=1e-2)
+    assert drop_faint_columns(np.zeros((3, 2))).shape == (3, 1)
+
+
+@pytest.mark.parametrize(("residual", "begun"), [(2 * CLOSE, PATIENCE), (CLOSE / 2, 2 * CHECK)])
+def test_newton_steps_begin_near_or_when_patience_ends(residual, begun):
+    handover = Handover(loops(), structure(loops()), 1e-6)
+    assert [handover.due(residual, 8, 1.0) for _ in range(PATIENCE)].index(True) + 1 == begun
+
+
+@pytest.mark.parametrize("rank", ["auto", 6])
+def test_newton_steps_begin_without_faint_columns_but_keep_a_rank_that_was_told(rank, monkeypatch):
+    engine = BCDPlan(loops("squared_hinge"), BCDOptions(rank=rank, random_state=0)).engine()
+    monkeypatch.setattr(BCDEngine, "_narrow", lambda self: None)
+    for sweep in range(30):
+        monkeypatch.setattr(Handover, "due", lambda self, *given, last=sweep == 29: last)
+        engine.iterate()
+    every, strong = engine.V.shape[1], drop_faint_columns(engine.V).shape[1]
+    assert strong < every
+    assert engine.finisher.V.shape[1] == (strong if rank == "auto" else every)

@@ -71,9 +71,10 @@ def test_rows_are_minimised_exactly(loss, quartic, radius, k):
             rows.mu0, rows.quartic, rows.g, rows.P[:, :0], rows.pairs[:, :0], rows.valid[:, :0], radius
         )
     start = rng.normal(size=rows.g.shape) * 0.3
-    v = start
-    for _ in range(5):
-        v = minimise_rows(rows, model, v)
+    v = minimise_rows(rows, model, start)
+    for _ in range(4):
+        v, before = minimise_rows(rows, model, v), row_value(rows, model, v)
+        assert np.all(row_value(rows, model, v) <= before + 1e-12)  # a step never goes up
     if radius is not None:
         assert np.all(np.linalg.norm(v, axis=1) <= radius + 1e-9)
     mine = row_value(rows, model, v)
@@ -92,17 +93,6 @@ def test_rows_are_minimised_exactly(loss, quartic, radius, k):
             for _ in range(6)
         )  # fmt: skip
         assert mine[b] <= best + 1e-6 * (1 + abs(best))
-
-
-@given(seed=st.integers(0, 999))
-@settings(max_examples=30)
-def test_row_steps_never_go_up(seed):
-    for loss in SEPARABLE:
-        rows, model, rng = batch(seed, loss=loss)
-        v = rng.normal(size=rows.g.shape)
-        assert np.all(
-            row_value(rows, model, minimise_rows(rows, model, v)) <= row_value(rows, model, v) + 1e-12
-        )
 
 
 def test_hard_case_of_the_secular_equation():

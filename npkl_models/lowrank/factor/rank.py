@@ -30,6 +30,7 @@ SHEET = 10  # most columns for soft distances: a step costs the cube of their nu
 FIRST_STEP = 1e-3  # the new column's share of the trace if there are constraints
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
 WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
+FAINT = 1e-2  # a column whose squared entries are all below this share of the mean squared row is faint
 NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dropped
 
 
@@ -120,6 +121,14 @@ def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
     keep = values > share * values[-1]
     keep[-1] = True
     return V @ rotation[:, keep][:, ::-1]
+
+
+def drop_faint_columns(V: Array) -> Array:
+    """The factor without columns that are faint in every row; one that few outlying rows need is kept."""
+    turned = drop_null_columns(V)
+    keep = np.max(turned**2, axis=0) > FAINT * float(np.sum(turned**2)) / len(turned)
+    keep[0] = True
+    return turned[:, keep]
 
 
 def escape(problem: Statement, V: Array, direction: Array) -> Array:

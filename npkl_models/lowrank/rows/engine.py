@@ -16,7 +16,7 @@ from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, iteration_seconds
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
-from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, widened
+from npkl_models.lowrank.factor.rank import FactorEngine, drop_faint_columns, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
@@ -46,7 +46,7 @@ ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
 SMALL = 1e-14  # the same share after a column was added, because a new column starts small
-FADING = 1e-4  # the same share before Newton steps: for them, vanishing columns are a null space
+FADING = 1e-4  # the same share before Newton steps but for entries: vanishing columns are a null space
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
 SETTLED = 1e-13  # a smaller primal residual counts as rounding
@@ -146,7 +146,8 @@ class BCDEngine(FactorEngine):
         logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.handover.sweeps)
         y, V = self.multipliers(), self.V
         if self.options.rank == "auto":
-            V = drop_null_columns(V, SMALL if self.grown else FADING)
+            faint = self.handover.predicts and not self.grown
+            V = drop_faint_columns(V) if faint else drop_null_columns(V, SMALL if self.grown else FADING)
         method = "auto" if self.pairs.distances and self.problem.basis is not None else "newton"
         options = BurerMonteiroOptions(method=method, time_limit=self.options.time_limit)
         finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V)
@@ -159,8 +160,6 @@ class BCDEngine(FactorEngine):
         V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
             self.V = aligned(V)
-            if self.extrapolation is not None:
-                self.extrapolation.clear()
             self.merit = self._evaluate()
 
     def _from_sweep(self, fall: float, gradient: float) -> None:

@@ -16,7 +16,7 @@ from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.facts import row_bound
 from npkl_models.model.statement import Statement
 
-NEAR = 1e-3  # Newton steps take over below this residual
+NEAR, CLOSE = 1e-3, 0.03  # Newton steps take over below these residuals: after PATIENCE, or by prediction
 CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton steps may take over earlier
 CHECK = 10  # sweeps from one prediction of the rest to the next
 STEPS, PRODUCTS, OVERHEAD = 20, 25.0, 4e-3  # Newton steps that may be needed; products, and seconds beside
@@ -41,7 +41,8 @@ class Handover:
         self.sweeps += 1
         slow = False
         if self.predicts and self.sweeps % CHECK == 0:
-            slow = self._long(residual, rank, seconds)
+            close = residual < CLOSE or self.sweeps >= PATIENCE  # far away, Newton steps are short
+            slow = self._long(residual, rank, seconds) and close
             self.checked = residual
         if self.sweeps % PATIENCE == 0:
             slow |= residual > SLOW * self.then and (residual < NEAR or self.far)
