@@ -34,6 +34,7 @@ SMALL = 0.01  # share of the tolerance: an inner product of factor and slack bel
 LIFTING = 0.25  # share of the tolerance that raising the slack on the range of the factor may cost
 LESS = 0.9  # share of the margin of a raised slack that its bound may use up; the rest is for rounding
 SPARE = 0.95  # share of the unused tolerance that raising the slack's diagonal may cost
+LARGEST_ROWS = 3_000  # largest order of a proof row by row, which takes three dense factorisations
 BACKWARD = 16  # units of roundoff, times the order: error of LAPACK's eigenvalues, relative to the norm
 
 
@@ -117,9 +118,8 @@ def bound_from(
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
-    if shortfall > 0 and _critical(problem, found, error):
-        shortfall = 0.0 if _definite(problem, y, S, shortfall, demand) else shortfall
-    repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
+    critical = shortfall > 0 and _critical(problem, found, error)
+    repair, bound, y = _repaired(problem, y, S, (shortfall, critical), upper, found, wanted, demand)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
@@ -154,12 +154,33 @@ def _moved(
     return higher.y, S, error, replace(query, accuracy=LESS * margin), margin
 
 
-def _definite(problem: Statement, y: Multipliers, S: Matrix, missing: float, demand: CertifyOptions) -> bool:
-    """Whether a sharper proof shows that S(y) is positive definite, although its floor is ``missing``."""
-    if problem.basis is None:
-        return problem.n <= DENSE_CHOLESKY and row_by_row(S, rounding.slack_errors(problem, y)[0])
+def _repaired(
+    problem: Statement, y: Multipliers, S: Matrix, missing: tuple[float, bool], upper: float,
+    found: EigenBound, wanted: float, demand: CertifyOptions,
+) -> tuple[str, float, Multipliers]:  # fmt: skip
+    """The best repair; none if a sharper proof finds that none is needed, where the floor may be rounding."""
+    shortfall, critical = missing
+    if critical and _definite_over_basis(problem, y, S, shortfall, demand):
+        shortfall = 0.0
+    best = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
+    if critical and best[1] < wanted and _definite(problem, y, S):
+        return NO_NEED, -rounding.paid(problem, y), y
+    return best
+
+
+def _definite_over_basis(
+    problem: Statement, y: Multipliers, S: Matrix, missing: float, demand: CertifyOptions
+) -> bool:
+    """Whether other coordinates show that S(y) is positive definite, if its floor is ``missing`` by much."""
     worth = missing > AMPLE * demand.tol * norm_bound(problem.cost)
-    return worth and positive_definite(problem, y, dense(S))
+    return worth and problem.basis is not None and positive_definite(problem, y, dense(S))
+
+
+def _definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
+    """Whether a sharper proof, row by row, shows that S(y) is positive definite."""
+    if problem.basis is not None or problem.n > LARGEST_ROWS:
+        return False
+    return row_by_row(S, rounding.slack_errors(problem, y)[0])
 
 
 def _critical(problem: Statement, found: EigenBound, error: float) -> bool:

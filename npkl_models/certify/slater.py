@@ -38,7 +38,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
-from npkl_models.proof.factorisation import can_factorise
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 
 ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
@@ -245,7 +245,7 @@ def identity(
 def _of_identity(problem: Statement) -> tuple[Multipliers, float] | None:
     """Multipliers y with sum y_e M_e >= floor I > 0, near the identity by least squares; None if not near."""
     n = problem.n
-    if problem.basis is not None or problem.losses:
+    if problem.basis is not None or problem.losses or n > DENSE_CHOLESKY:
         return None
     A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
     y = lsqr(A.T, np.eye(n).ravel(), atol=1e-15, btol=1e-15)[0]

@@ -109,11 +109,11 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
         )
 
 
-def _of_equations(program: ConicProgram) -> Answer:
+def _of_equations(program: ConicProgram, options: dict[str, Any]) -> Answer:
     """The answer to a program with equations alone: a cone of one number that nothing restricts is added."""
     more = sp.csc_array((1, program.c.size))
     A = sp.csc_array(sp.vstack([program.A, more]))
-    found = solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), {})
+    found = solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), options)
     z = found.z if found.z is None else found.z[: program.zero]
     return replace(found, z=z)
 
@@ -121,7 +121,7 @@ def _of_equations(program: ConicProgram) -> Answer:
 def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False) -> Answer:
     """The answer to a program."""
     if program.zero == program.b.size:
-        return _of_equations(program)
+        return _of_equations(program, options)
     found = translated(program, Statement)
     if isinstance(found, np.ndarray):
         return _infeasible(program, found, None)
@@ -130,7 +130,7 @@ def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False
     if solution.status is Status.UNBOUNDED:
         return _infeasible(program, _ray(found), solution)
     if solution.status is Status.INFEASIBLE:
-        return _falling(program, solution)
+        return _falling(program, solution, options)
     return answer_of(found, solution, not options)
 
 
@@ -141,11 +141,13 @@ def _infeasible(program: ConicProgram, z: Array | None, solution: Solution | Non
     return Answer(s.INFEASIBLE, z=program.known(z), solution=solution)
 
 
-def _falling(program: ConicProgram, solution: Solution) -> Answer:
+def _falling(program: ConicProgram, solution: Solution, options: dict[str, Any]) -> Answer:
     """No dual variables exist: the objective falls without limit, if any point is feasible."""
-    anywhere = solved(replace(program, c=np.zeros_like(program.c)), {}) if program.c.any() else None
-    if anywhere is None or anywhere.status == s.INFEASIBLE:
-        return Answer(s.INFEASIBLE, z=None if anywhere is None else anywhere.z, solution=solution)
+    if not program.c.any():  # zero is a dual variable then
+        return Answer(s.SOLVER_ERROR, solution=solution)
+    anywhere = solved(replace(program, c=np.zeros_like(program.c)), options)
+    if anywhere.status == s.INFEASIBLE:
+        return Answer(s.INFEASIBLE, z=anywhere.z, solution=solution)
     status = s.UNBOUNDED if anywhere.status == s.OPTIMAL else s.INFEASIBLE_OR_UNBOUNDED
     return Answer(status, solution=solution)
 
@@ -158,7 +160,7 @@ def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) 
     x, z = found.x_of(solution.multipliers), found.duals_of(solution.K)
     if relaxed and status is Status.INACCURATE and known.relative_gap <= USUAL:
         status = Status.OPTIMAL
-    if status is Status.OPTIMAL and max(found.violation(x), found.dual_violation(z)) > ROUGH:
+    if status is Status.OPTIMAL and max(found.violation(x), found.dual_violation(z)) > USUAL:
         status = Status.INACCURATE
     words = STATUSES.get(status, s.SOLVER_ERROR)
     if words == s.OPTIMAL_INACCURATE and not known.relative_gap <= ROUGH:

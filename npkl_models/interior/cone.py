@@ -149,12 +149,13 @@ class Block(Vector):
     def _entries(self) -> tuple[Index, Index, Matrix]:
         """Rows and columns of the entries of the upper half that the gathered values need, and their sums."""
         order, multiplied, _ = self._order
-        A = sp.csc_array(self.A[order[multiplied:]])
-        places = np.flatnonzero(np.diff(A.indptr))
-        row, column = places // self.order, places % self.order
+        A = sp.coo_array(self.A[order[multiplied:]])
+        row, column = A.coords[1] // self.order, A.coords[1] % self.order
         upper = row <= column
-        twice = np.where(row == column, 1.0, 2.0)[upper]
-        return row[upper], column[upper], sp.csr_array(A[:, places[upper]] * twice)
+        places, where = np.unique(A.coords[1][upper], return_inverse=True)
+        value = A.data[upper] * np.where(row == column, 1.0, 2.0)[upper]
+        sums = sp.csr_array((value, (A.coords[0][upper], where)), shape=(A.shape[0], places.size))
+        return places // self.order, places % self.order, sums
 
     @cached_property
     def _rows(self) -> list[tuple[Index, Matrix]]:
@@ -240,26 +241,36 @@ class Stack(Vector):
 def parts_of(C: Matrix, A: Matrix) -> list[Vector]:
     """The parts of a cone from the cost (n x n) and the coefficients of vec(X), A (m x n^2), both halves."""
     n = C.shape[0]
-    used = np.flatnonzero(np.bincount(A.indices, minlength=0)) if A.nnz else np.zeros(0, dtype=np.intp)
-    C = sp.coo_array(C)
-    row, column = np.concatenate([C.coords[0], used // n]), np.concatenate([C.coords[1], used % n])
-    graph = sp.coo_array((np.ones(row.size), (row, column)), shape=(n, n))
-    count, label = connected_components(graph, directed=False)
+    C, A = sp.csr_array(C), sp.coo_array(A)
+    row, column = A.coords[1] // n, A.coords[1] % n
+    places = sp.coo_array(C).coords
+    graph = sp.coo_array((np.ones(row.size + places[0].size), (
+        np.concatenate([places[0], row]), np.concatenate([places[1], column])
+    )), shape=(n, n))  # fmt: skip
+    _, label = connected_components(graph, directed=False)
+    sizes = np.bincount(label)
     order = np.argsort(label, kind="stable")
-    sizes = np.bincount(label, minlength=count)
-    single = np.flatnonzero(sizes[label] == 1)
-    C, A = sp.csr_array(C), sp.csc_array(A)
+    start = np.cumsum(sizes) - sizes
+    at = np.empty(n, dtype=np.intp)  # the place of each row within its part
+    at[order] = np.arange(n) - np.repeat(start, sizes)
     parts: list[Vector] = []
-    if single.size:
-        parts.append(Vector(single, C.diagonal()[single], sp.csr_array(A[:, single * (n + 1)])))
-    every = [places for places in np.split(order, np.cumsum(sizes)[:-1]) if places.size > 1]
-    for size in np.unique([places.size for places in every]):
-        same = np.array([places for places in every if places.size == size])
-        flat = same[:, :, None] * n + same[:, None, :]
-        if len(same) >= MANY and len(same) * float(size) ** 4 <= WIDE:
-            own = np.stack([C[places][:, places].toarray() for places in same])
-            parts.append(Stack(same, own, sp.csr_array(A[:, flat.ravel()])))
-            continue
-        for places, at in zip(same, flat, strict=True):
-            parts.append(Block(places, C[places][:, places].toarray(), sp.csr_array(A[:, at.ravel()])))
+    for size in np.unique(sizes):
+        own = np.flatnonzero(sizes == size)
+        number = np.full(sizes.size, -1)
+        number[own] = np.arange(own.size)
+        here = number[label[row]] >= 0
+        flat = (number[label[row[here]]] * size + at[row[here]]) * size + at[column[here]]
+        shape = (A.shape[0], own.size * int(size) ** 2)
+        every = sp.csr_array((A.data[here], (A.coords[0][here], flat)), shape=shape)
+        rows = order[start[own][:, None] + np.arange(size)]
+        if size == 1:
+            parts.append(Vector(rows[:, 0], C.diagonal()[rows[:, 0]], every))
+        elif own.size >= MANY and own.size * float(size) ** 4 <= WIDE:
+            parts.append(Stack(rows, np.stack([C[one][:, one].toarray() for one in rows]), every))
+        else:
+            blocks = (every[:, k * size**2 : (k + 1) * size**2] for k in range(own.size))
+            parts += [
+                Block(one, C[one][:, one].toarray(), sp.csr_array(block))
+                for one, block in zip(rows, blocks, strict=True)
+            ]
     return parts

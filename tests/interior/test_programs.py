@@ -169,3 +169,13 @@ def test_the_size_of_a_row_does_not_matter(scale):
 def test_an_upper_bound_alone_is_no_bound():
     problem = nm.Problem(-np.eye(2), nm.Constraint(nm.SparseMatrices(2, [np.diag([1.0, 0.0])]), upper=1.0))
     assert problem.solve("interior").status in (nm.Status.UNBOUNDED, nm.Status.INACCURATE)
+
+
+def test_the_parts_of_a_large_order_take_no_memory_of_its_square():
+    """300,000 numbers are one vector; a row of all entries of K would have 9e10 places."""
+    n = 300_000
+    i = np.arange(n)
+    F = nm.SparseMatrices(n, (i, i, i, np.ones(n)))
+    (part,) = parts_of(sp.eye_array(n, format="csr"), F.incidence.symmetric_operator())
+    assert part.order == n
+    assert part.of(np.full(n, 2.0)).tolist()[:3] == [2.0, 2.0, 2.0]
