@@ -21,7 +21,7 @@ from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.faces import LARGEST, complement, face_of
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Index
 from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
@@ -55,43 +55,75 @@ def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None
 
 def _is_ray(search: Statement, y: Multipliers) -> bool:
     """Whether the multipliers of the constraints alone prove a bound above zero."""
-    size = max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.constraints)
+    size = _size(y)
     if not (np.isfinite(size) and size > 0):
         return False
     unit = y.scaled(1 / size)
     terms = zip(search.constraints, unit.constraints, strict=True)
     magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
     clean = Multipliers((), tuple(np.where(np.abs(nu) > NEARLY, nu, 0.0) for nu in unit.constraints))
-    if search.basis is None and search.regularizer.vacuous and _semidefinite(search, clean):
-        return -paid(search, clean) > CLEARLY * magnitude
+    if search.regularizer.vacuous:
+        for ray in (clean, _whole(clean)):
+            if _semidefinite(search, ray) and -paid(search, ray) > CLEARLY * magnitude * _size(ray):
+                return True
     method = "auto" if search.order <= DENSE_EIGH else "cholesky"
     demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
     found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
     return found.rigour == "proved" and found.bound > CLEARLY * magnitude
 
 
+def _size(y: Multipliers) -> float:
+    return max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.constraints)
+
+
+def _whole(y: Multipliers) -> Multipliers:
+    """Multiples of the smallest multiplier, rounded: sums of the M_e that should vanish may do so exactly."""
+    every = np.abs(np.concatenate(y.constraints))
+    least = float(np.min(every[every > 0], initial=np.inf))
+    return Multipliers((), tuple(np.round(nu / least) for nu in y.constraints))
+
+
 def _semidefinite(search: Statement, y: Multipliers) -> bool:
     """Whether sum y_e M_e is proved to be positive semidefinite, part by part of its pattern.
 
-    Parts of order one are summed exactly, so that they may be zero; the others must be positive definite.
+    Entries that nearly cancel are summed exactly, and so are parts of order one. Either may be zero; the
+    other parts must be positive definite.
     """
     t = Incidence.stack([part.functional.incidence for part in search.constraints])
     weight = np.concatenate(y.constraints)[t.owner]
-    live = np.flatnonzero(weight)
+    live = _without_zeros(t, weight)
     graph = sp.coo_array((np.ones(live.size), (t.row[live], t.column[live])), shape=(search.n, search.n))
     _, label = connected_components(graph, directed=False)
     single = np.bincount(label)[label] == 1
-    sums: dict[int, Fraction] = {}
-    for k in live[single[t.row[live]]]:
-        i = int(t.row[k])
-        sums[i] = sums.get(i, Fraction(0)) + Fraction(float(weight[k])) * Fraction(float(t.coefficient[k]))
-    if any(total < 0 for total in sums.values()):
+    alone = live[single[t.row[live]]]
+    if any(total < 0 for total in _sums(t.row[alone], weight[alone], t.coefficient[alone]).values()):
         return False
     rest = np.flatnonzero(~single)
     if rest.size > DENSE_CHOLESKY:
         return False
     S, errors = search.slack(y), slack_errors(search, y)[0]
     return not rest.size or positive_definite(S[rest][:, rest], errors[rest])
+
+
+def _without_zeros(t: Incidence, weight: Array) -> Index:
+    """The triplets of the entries whose weighted sum is not exactly zero."""
+    live = np.flatnonzero(weight)
+    low, high = np.minimum(t.row[live], t.column[live]), np.maximum(t.row[live], t.column[live])
+    _, place = np.unique(low * t.n + high, return_inverse=True)
+    part = weight[live] * t.coefficient[live]
+    total, size = np.bincount(place, part), np.bincount(place, np.abs(part))
+    faint = (np.abs(total) <= CLEARLY * size)[place]
+    sums = _sums(place[faint], weight[live[faint]], t.coefficient[live[faint]])
+    zero = np.array([key for key, total in sums.items() if total == 0], dtype=np.intp)
+    return live[~np.isin(place, zero)]
+
+
+def _sums(key: Index, weight: Array, coefficient: Array) -> dict[int, Fraction]:
+    """The exact sums of weight times coefficient for each key."""
+    sums: dict[int, Fraction] = {}
+    for k, w, c in zip(key.tolist(), weight.tolist(), coefficient.tolist(), strict=True):
+        sums[k] = sums.get(k, Fraction(0)) + Fraction(w) * Fraction(c)
+    return sums
 
 
 def _inner(problem: Statement, y: Multipliers) -> Multipliers:

@@ -24,7 +24,7 @@ from npkl_models.solve.cost import PRODUCT, Cost
 
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
-KINKED_DISTANCES = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 100 points)
+SLOWER = 10.0  # factor for kinked losses of distances (bounded_multipliers.py) and any matrices (sdplib.py)
 LARGEST_ORDER = 500  # largest order at which an installed conic solver returns in reasonable time
 LARGEST_SPARSE = 2_000  # the same if the cone falls into cliques
 FEW = 0.2  # values per point: beyond LARGEST_ORDER, cliques are counted only with fewer values
@@ -38,16 +38,16 @@ def dense_cost(problem: Statement) -> Cost:
     R = problem.regularizer.spectral
     if R is not None and needs_majorisation(R.p):
         seconds *= MAJORISED
-    if any(isinstance(t.functional, SquaredDistances) and not t.loss.smooth for t in problem.losses):
-        seconds *= KINKED_DISTANCES
+    kinked = any(isinstance(t.functional, SquaredDistances) and not t.loss.smooth for t in problem.losses)
+    if kinked or any(isinstance(part.functional, SparseMatrices) for part in problem.constraints):
+        seconds *= SLOWER
     return _within_reach(problem, Cost(CVXPY + seconds, predicted_bytes(solver, order)))
 
 
 def dual_cost(problem: Statement) -> Cost:
     """The cost of the dual form, whose PSD cone falls into cliques if the slack is sparse.
 
-    Cliques are not counted on for constraints with any matrices: on SDPLIB, Clarabel took three times as long
-    as predicted for them, and the completed kernel missed the constraints.
+    Cliques are not counted on for constraints with any matrices: on SDPLIB the completed kernel missed them.
     """
     order = problem.order
     many = order > LARGEST_ORDER and problem.n_pairs > FEW * order

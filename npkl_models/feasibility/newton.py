@@ -66,9 +66,10 @@ def _taking_part(problem: Statement, V: Array, before: ConstraintMap | None = No
     for part, known in zip(problem.constraints, given, strict=True):
         mask = known | (part.excess(part.functional.value_of_factor(V)) != 0)
         masks.append(mask)
-        own = part if mask.all() else part.kept(mask)
-        inwards = 0.0 if part.equal else SLACK if np.isfinite(part.lower).all() else -SLACK
-        parts += [own.moved(own.value + inwards * np.abs(own.value))] if mask.any() else []
+        if mask.any():
+            own = part if mask.all() else part.kept(mask)
+            inwards = 0.0 if part.equal else SLACK if np.isfinite(part.lower).all() else -SLACK
+            parts.append(own.moved(own.value + inwards * np.abs(own.value)))
     if before is not None and all(np.array_equal(a, b) for a, b in zip(masks, before.masks, strict=True)):
         return before
     return ConstraintMap(problem, tuple(parts), tuple(masks))

@@ -92,8 +92,8 @@ def merged(rows: Index, weights: ArrayLike | None) -> tuple[Index, Array]:
     weight = np.ones(len(rows)) if weights is None else real_array(weights, "weights of comparisons")
     if weight.shape != (len(rows),):
         raise ProblemError(f"weights of comparisons must have shape ({len(rows)},), got {weight.shape}")
-    if not (np.isfinite(weight).all() and (weight > 0).all()):
-        raise ProblemError("weights of comparisons must be positive and finite")
+    if not (weight > 0).all():
+        raise ProblemError("weights of comparisons must be positive")
     if rows.shape[1] == 4:
         rows = np.concatenate([np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)], axis=1)
     found, place = np.unique(rows, axis=0, return_inverse=True)

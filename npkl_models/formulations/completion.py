@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError, instance
+from npkl_models.formulations.pair_terms import soft_or_hard
 from npkl_models.linalg import SKEW, Array, Index, Matrix
 from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
 from npkl_models.model.graph import affinity
 from npkl_models.model.regularizers import NoRegularizer, TracePower
-from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 
@@ -43,7 +43,7 @@ def kernel_completion(
         So each known number off the diagonal counts twice.
     weights : array_like, optional
         Positive weights w_ij of the observed entries: shape (n, n) if ``observed`` is a matrix, else a
-        vector. All weights are one by default.
+        vector. All weights are one by default. An entry of the weight ``np.inf`` is met exactly.
     penalty : float, optional
         Positive number G. Of many kernels that fit, the penalty selects a kernel of small trace, and hence
         of low rank.
@@ -73,8 +73,9 @@ def kernel_completion(
         if basis.n != n:
             raise ProblemError(f"basis and entries must be over the same points, got {basis.n} and {n}")
     regularizer = NoRegularizer() if penalty is None else TracePower(1, penalty=penalty)
-    term = LossTerm(Entries(n, (i, j)), "square", value, np.where(i == j, 1.0, 2.0) * weight, "entries")
-    return Problem(sp.csr_array((n, n)), term, regularizer, basis, "kernel_completion")
+    weight = np.where(i == j, 1.0, 2.0) * weight
+    terms = soft_or_hard(Entries(n, (i, j)), "square", value, weight, "entries", "equal")
+    return Problem(sp.csr_array((n, n)), terms, regularizer, basis, "kernel_completion")
 
 
 def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
@@ -113,10 +114,10 @@ def known_entries(
     if not np.isfinite(value).all():
         bad = np.flatnonzero(~np.isfinite(value))[:3]
         raise ProblemError(f"observed entries must be finite, got {value[bad].tolist()} at {_at(i, j, bad)}")
-    if not (np.isfinite(weight).all() and (weight > 0).all()):
-        bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))[:3]
+    if not (weight > 0).all():
+        bad = np.flatnonzero(~(weight > 0))[:3]
         raise ProblemError(
-            f"weights of entries must be positive and finite, got {weight[bad].tolist()} at {_at(i, j, bad)}"
+            f"weights of entries must be positive, got {weight[bad].tolist()} at {_at(i, j, bad)}"
         )
     code = np.minimum(i, j) * n + np.maximum(i, j)
     found, first, place = np.unique(code, return_index=True, return_inverse=True)
@@ -174,8 +175,9 @@ def _one(numbers: Array, first: Index, place: Index, i: Index, j: Index, what: s
     """The number of each distinct entry; an error if an entry has two numbers that differ beyond rounding."""
     own = numbers[first]
     off = np.zeros(own.size)
-    np.maximum.at(off, place, np.abs(numbers - own[place]))
-    twofold = np.flatnonzero(off > SKEW * np.abs(numbers).max())
+    differ = numbers != own[place]  # infinite weights may be equal
+    np.maximum.at(off, place[differ], np.abs(numbers[differ] - own[place[differ]]))
+    twofold = np.flatnonzero(off > SKEW * np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     if twofold.size:
         raise ProblemError(
             f"an observed entry must have the same {what} in both orders, got {twofold.size} with two "

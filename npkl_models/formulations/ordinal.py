@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import eigsh
 
 from npkl_models.formulations.comparisons import differences, merged, number_of_points, read_comparisons
+from npkl_models.formulations.pair_terms import soft_or_hard
 from npkl_models.linalg.owned import positive_number
 from npkl_models.model.losses import Loss
-from npkl_models.model.terms import LossTerm
+from npkl_models.model.terms import LossTerm, Term
 from npkl_models.problem import Problem
 
 SHARE = 0.25  # the penalty by default, as a share of the smallest penalty whose kernel is zero
@@ -50,7 +51,8 @@ def ordinal(
     penalty : float, optional
         Positive number lambda. By default it is 0.25 of `largest_penalty`, above which the kernel is zero.
     weights : array_like of shape (m,), optional
-        Positive weight of each answer; one by default.
+        Positive weight of each answer; one by default. Of the weight ``np.inf``, D_ij - D_ik <= -1 is a hard
+        constraint.
     ties : array_like of int, shape (q, 3) or (q, 4), optional
         Comparisons whose two distances are said to be equal. The absolute value of their difference is
         added, with weight one.
@@ -71,11 +73,12 @@ def ordinal(
     tied = None if ties is None else merged(read_comparisons(ties, "ties"), None)
     every = [rows, *([] if tied is None else [tied[0]])]
     n = number_of_points(every, n_points)
-    terms = [LossTerm(differences(rows, n), loss, -1.0, weight, "order")]
+    order = soft_or_hard(differences(rows, n), loss, -1.0, weight, "order", "upper")
+    terms = list(order)
     if tied is not None:
         terms.append(LossTerm(differences(tied[0], n), "absolute", 0.0, tied[1], "ties"))
     if penalty is None:
-        penalty = SHARE * _largest(terms[0]) or 1.0
+        penalty = SHARE * _largest(order[0]) or 1.0
     cost = positive_number(penalty, "penalty") * sp.eye_array(n, format="csr")
     return Problem(cost, tuple(terms), name="ordinal")
 
@@ -85,11 +88,14 @@ def largest_penalty(problem: Problem) -> float:
 
     At K = 0 the slack is lambda I + sum y_e M_e, with y_e the slope of the loss at zero. The zero kernel is
     optimal if this slack is positive semidefinite. Ties are left out: they make a smaller penalty enough.
+    With answers that are required it is infinite: they make zero impossible.
     """
-    return _largest(problem.losses[0])
+    return np.inf if problem.constraints else _largest(problem.losses[0])
 
 
-def _largest(term: LossTerm) -> float:
+def _largest(term: Term) -> float:
+    if not isinstance(term, LossTerm):
+        return 0.0
     zero = np.zeros(term.functional.size)
     A = term.functional.adjoint(term.derivative(zero))
     if term.functional.n <= DENSE:

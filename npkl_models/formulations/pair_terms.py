@@ -1,16 +1,21 @@
-"""Parts that several formulations share: the loss term of pairs, and a check of their sizes."""
+"""Parts that several formulations share: terms of pairs, soft or hard terms, and a check of sizes."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Matrix
 from npkl_models.linalg.owned import real_array
-from npkl_models.model.functionals import Entries
+from npkl_models.model.constraint import Constraint
+from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.terms import LossTerm
+from npkl_models.model.terms import LossTerm, Term
 
 
 def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
@@ -25,3 +30,21 @@ def matching(L: Matrix, pairs: Pairs) -> int:
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:
         raise ProblemError(f"Laplacian and pairs must be over the same points, got {shape[0]} and {pairs.n}")
     return pairs.n
+
+
+def soft_or_hard(
+    functional: Functional, loss: str | Loss, target: ArrayLike, weight: Array, name: str, side: str
+) -> list[Term]:  # fmt: skip
+    """The loss of the values of finite weight, and a constraint on those of infinite weight, if any.
+
+    ``side`` is the argument of `Constraint` that the target becomes.
+    """
+    hard = np.isinf(weight)
+    target = np.broadcast_to(np.asarray(target, dtype=float), weight.shape)
+    terms: list[Term] = []
+    if not hard.all():
+        terms.append(LossTerm(functional.kept(~hard), loss, target[~hard], weight[~hard], name))
+    if hard.any():
+        required: dict[str, Any] = {side: target[hard]}
+        terms.append(Constraint(functional.kept(hard), **required, name=f"required {name}"))
+    return terms

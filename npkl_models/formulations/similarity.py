@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError, chosen, instance
+from npkl_models.formulations.pair_terms import soft_or_hard
 from npkl_models.formulations.volume import ALIKE
 from npkl_models.linalg import UNIT, Array, Index, Matrix, norm_bound
 from npkl_models.linalg.owned import positive_number, real_array
@@ -18,7 +19,6 @@ from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.regularizers import NoRegularizer, TracePower
-from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 SURE = 1e-9  # C is refused if it is too small by this share, which is more than rounding
@@ -29,7 +29,7 @@ def psde(
     pairs: Pairs,
     *,
     loss: str | Loss = "squared_hinge",
-    C: float = 1.0,
+    C: float | tuple[float, float] = 1.0,
     trace_bound: float | None = None,
     features: Any = None,
 ) -> Problem:
@@ -50,8 +50,9 @@ def psde(
         Must-links are similar pairs, cannot-links are dissimilar pairs; c_ij are their confidences.
     loss : {"squared_hinge", "hinge"}
         Loss of a similar pair that is too far apart, or of a dissimilar pair that is too near.
-    C : float
-        Weight of the pairs, positive.
+    C : float or (float, float)
+        Positive weight of the pairs, or of the similar and of the dissimilar ones. With ``np.inf`` the pairs
+        are hard constraints, as in the source: D_ij <= 1, or D_ij >= 1.
     trace_bound : float, optional
         Positive number B; None gives no bound.
     features : array_like of shape (n, d) or Basis, optional
@@ -67,7 +68,7 @@ def psde(
 
     Notes
     -----
-    Globerson & Roweis, AISTATS 2007, with slack on the distances.
+    Globerson & Roweis, AISTATS 2007, with slack on the distances where C is finite.
 
     The objective is the negative of the formula above. With the hinge, the problem is unbounded if and only
     if CL - I has a negative eigenvalue on the range of Q, where L is the Laplacian of the similar pairs
@@ -75,22 +76,26 @@ def psde(
     """
     instance(pairs, Pairs, "pairs")
     slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
-    weight = positive_number(C, "C") * pairs.confidence
+    weights = C if isinstance(C, tuple) and len(C) == 2 else (C, C)
+    similar, dissimilar = (one if one == np.inf else positive_number(one, "C") for one in weights)
     basis = _centred(pairs) if features is None else _spanned(features, pairs.n)
     must = len(pairs.must_link)
-    L = _laplacian(pairs.n, pairs.must_link, weight[:must])
     if trace_bound is None:
-        _refuse_unbounded(pairs, L, None if features is None else basis, slack)
+        hard = similar == np.inf
+        L = _laplacian(pairs.n, pairs.must_link, (1.0 if hard else similar) * pairs.confidence[:must])
+        _refuse_unbounded(pairs, L, None if features is None else basis, slack == "hinge" and not hard)
     regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     cost = -sp.eye_array(pairs.n).tocsr()
     of_similar = "excess" if slack == "hinge" else "squared_excess"
     terms = [
-        LossTerm(SquaredDistances(pairs.n, (links[:, 0], links[:, 1])), kind, 1.0, own, name)
-        for links, kind, own, name in (
-            (pairs.must_link, of_similar, weight[:must], "similar"),
-            (pairs.cannot_link, slack, weight[must:], "dissimilar"),
+        term
+        for links, kind, side, own, name in (
+            (pairs.must_link, of_similar, "upper", similar * pairs.confidence[:must], "similar"),
+            (pairs.cannot_link, slack, "lower", dissimilar * pairs.confidence[must:], "dissimilar"),
         )
-        if len(links)
+        for term in soft_or_hard(
+            SquaredDistances(pairs.n, (links[:, 0], links[:, 1])), kind, 1.0, own, name, side
+        )
     ]
     return Problem(cost, terms, regularizer, basis, "psde")
 
@@ -118,7 +123,7 @@ def _spanned(features: Any, n: int) -> Basis:
     return Basis(orthonormal(U[:, kept] - U[:, kept].mean(axis=0)))
 
 
-def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) -> None:
+def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, hinge: bool) -> None:
     """Raise an error if the objective improves without limit as points move apart."""
     count, label = pairs.groups()
     remedy = "give trace_bound=B, which limits tr K^2"
@@ -139,7 +144,7 @@ def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) 
                 f"similar pairs must differ along all {basis.size} directions of the features, got one along "
                 f"which no similar pair differs and points could move apart; use fewer features, or {remedy}"
             )
-    if slack == "hinge" and least + doubt < 1 - SURE:
+    if hinge and least + doubt < 1 - SURE:
         raise ProblemError(
             "the smallest eigenvalue of C times the Laplacian of the similar pairs must be at least one, or "
             f"the hinge is unbounded, got {least:.3g}; multiply C by {1 / least:.3g} or more, or {remedy}"

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
+from npkl_models.interior.schur import gathered, rows_of
 from npkl_models.interior.start import cholesky
 from npkl_models.interior.steps import longest, ratio
 from npkl_models.interior.symmetry import filled, symmetric_part
@@ -25,8 +26,9 @@ from npkl_models.linalg import Array, Index, Matrix
 GATHERED = 3e-8  # seconds for a pair of entries in numpy
 RATE = 1e10  # operations of dense products per second
 DENSE = 6.0  # operations of an iteration, in units of the cube of the order
+SPARSE = 0.05  # share of all entries below which sparse products of slacks are quicker
 MANY = 4  # blocks of one order that are computed together
-CALLS = 1e-3  # seconds of the interpreter for a part
+CALLS, ROW = 1e-3, 1e-4  # seconds of the interpreter for a part, and for a matrix that is multiplied
 WIDE = 2**24  # numbers that are held at a time
 
 
@@ -124,8 +126,23 @@ class Block(Vector):
             raise np.linalg.LinAlgError("the slack is singular")
         return filled(Z)
 
+    @cached_property
+    def _pattern(self) -> tuple[Index, Index] | None:
+        """Indices and row starts of the entries that slacks may have; None if they are many."""
+        entries = np.unique(np.concatenate([
+            self.A.indices, np.flatnonzero(self.C), np.arange(self.order) * (self.order + 1)
+        ]))  # fmt: skip
+        if entries.size > SPARSE * self.order**2:
+            return None
+        return entries, np.searchsorted(entries, np.arange(self.order + 1) * self.order)
+
     def between(self, X: Array, D: Array, Z: Array) -> Array:
-        return symmetric_part(X @ D @ Z)
+        """The symmetric part of XDZ, for a change D of slacks."""
+        if self._pattern is None:
+            return symmetric_part(X @ D @ Z)
+        entries, starts = self._pattern
+        own = sp.csr_array((D.ravel()[entries], entries % self.order, starts), shape=D.shape)
+        return symmetric_part(X @ np.asarray(own @ Z))
 
     def longest(self, factor: Array, D: Array, share: float) -> float:
         return longest(factor, D, share)
@@ -140,22 +157,31 @@ class Block(Vector):
         order = np.argsort(-count, kind="stable")[: int(np.sum(count > 0))]
         many = count[order].astype(float)
         left = np.append(np.cumsum(many[::-1])[::-1], 0.0)
-        left = np.minimum(left, float(self.order) ** 2)
+        left = np.minimum(left, float(self.order) * (self.order + 1)) / 2  # entries of one half
         row = 2 * self.order**2 * np.minimum(self.order, many) + 2 * self.order * many + 2 * many.sum()
-        seconds = np.append(0.0, np.cumsum(row)) / RATE + GATHERED * left**2
-        return order, int(np.argmin(seconds)), float(seconds.min())
+        seconds = np.append(0.0, np.cumsum(row / RATE + ROW)) + GATHERED * left**2
+        multiplied = int(np.argmin(seconds))
+        order[multiplied:].sort()
+        return order, multiplied, float(seconds.min())
 
     @cached_property
-    def _entries(self) -> tuple[Index, Index, Matrix]:
-        """Rows and columns of the entries of the upper half that the gathered values need, and their sums."""
+    def _entries(self) -> tuple[Index, Index, Array, Matrix | None]:
+        """Rows, columns and coefficients of the entries (upper half) that the gathered values need.
+
+        The values are sums of the entries; there are no sums if each value is one entry.
+        """
         order, multiplied, _ = self._order
         A = sp.coo_array(self.A[order[multiplied:]])
         row, column = A.coords[1] // self.order, A.coords[1] % self.order
         upper = row <= column
-        places, where = np.unique(A.coords[1][upper], return_inverse=True)
         value = A.data[upper] * np.where(row == column, 1.0, 2.0)[upper]
-        sums = sp.csr_array((value, (A.coords[0][upper], where)), shape=(A.shape[0], places.size))
-        return places // self.order, places % self.order, sums
+        owner, place = A.coords[0][upper], A.coords[1][upper]
+        if owner.size == A.shape[0]:
+            place, value = place[np.argsort(owner)], value[np.argsort(owner)]
+            return place // self.order, place % self.order, value, None
+        place, where = np.unique(place, return_inverse=True)
+        sums = sp.csr_array((value, (owner, where)), shape=(A.shape[0], place.size))
+        return place // self.order, place % self.order, np.ones(place.size), sums
 
     @cached_property
     def _rows(self) -> list[tuple[Index, Matrix]]:
@@ -172,29 +198,32 @@ class Block(Vector):
 
     def schur(self, X: Array, Z: Array, H: Array) -> None:
         order, multiplied, _ = self._order
-        chunk = max(1, WIDE // self.order**2)
-        for start in range(0, multiplied, chunk):
-            part = self._rows[start : start + chunk]
-            U = np.stack([X[:, rows] @ np.asarray(M @ Z) for rows, M in part])  # the M_f are symmetric
-            found = np.asarray(self.A @ U.reshape(len(part), -1).T)
-            own = order[start : start + len(part)]
-            later = order[start:]
-            H[np.ix_(own, later)] += found[later].T
-            rest = order[start + len(part) :]
-            H[np.ix_(rest, own)] += found[rest]
+        X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
+        for k, (rows, M) in enumerate(self._rows):
+            U = X[:, rows] @ np.asarray(M @ Z)  # the M_f are symmetric
+            own, later, found = order[k], order[k + 1 :], self.A @ U.ravel()
+            H[own, own] += found[own]
+            H[own, later] += found[later]
+            H[later, own] += found[later]
         self._gather(order[multiplied:], X, Z, H)
 
     def _gather(self, own: Index, X: Array, Z: Array, H: Array) -> None:
         """Add the rows and columns of the values with few entries, from the entries that they need."""
-        i, j, sums = self._entries
-        found = np.zeros((own.size, own.size))
-        step = max(1, WIDE // max(8 * i.size, 1))
-        for k in range(0, i.size, step):
-            p, q = i[k : k + step], j[k : k + step]
-            Xp, Xq, Zp, Zq = X[p], X[q], Z[p], Z[q]
-            part = Xp[:, i] * Zq[:, j] + Xq[:, j] * Zp[:, i] + Xp[:, j] * Zq[:, i] + Xq[:, i] * Zp[:, j]
-            found += np.asarray(sums[:, k : k + step] @ np.asarray(sums @ part.T).T)
-        H[np.ix_(own, own)] += 0.25 * found
+        i, j, coefficient, sums = self._entries
+        if i.size**2 <= 4 * WIDE:
+            found = gathered(i, j, coefficient, X, Z)
+            found = found if sums is None else np.asarray(sums @ (sums @ found).T)
+        else:
+            T = sp.eye_array(own.size, format="csr") if sums is None else sums
+            found = np.zeros((own.size, own.size))
+            step = max(1, WIDE // i.size)
+            for k in range(0, i.size, step):
+                part = rows_of(slice(k, k + step), i, j, coefficient, X, Z)
+                found += np.asarray(T[:, k : k + step] @ np.asarray(T @ part.T).T)
+        if own.size == len(H):
+            H += found
+        else:
+            H[np.ix_(own, own)] += found
 
 
 @dataclass(frozen=True, eq=False)

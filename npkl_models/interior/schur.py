@@ -53,7 +53,7 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     if ends is not None:
         H = (EDGES if worth(IN_NUMPY * m**2) else _edges)(*ends, *near)
     else:
-        H = (ENTRIES if worth(IN_NUMPY * m**2) else _blocks)(row, column, coefficient, *near)
+        H = gathered(row, column, coefficient, *near)
     if ends is None and sums is not None:
         H = np.asarray(sums @ (sums @ H).T)
     return _bordered(values, H, K, Z)
@@ -71,7 +71,7 @@ def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
     """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`, for values with many entries."""
     i, j = np.triu_indices(len(K))
     unit = np.where(i == j, 1.0, np.sqrt(2.0))
-    P = _blocks(i, j, unit, K, Z)
+    P = _in_numpy(i, j, unit, K, Z)
     H: Array = A @ P @ A.T
     return 0.5 * (H + H.T)
 
@@ -90,16 +90,29 @@ def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[
     return partial(solved, raised_cholesky(H, RAISED, "the Schur complement"))
 
 
-def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:
-    m = row.size
-    H = np.empty((m, m))
-    for start in range(0, m, BLOCK):
-        i, j = row[start : start + BLOCK], column[start : start + BLOCK]
-        Ki, Kj, Zi, Zj = K[i], K[j], Z[i], Z[j]
-        part = Ki[:, row] * Zj[:, column] + Kj[:, column] * Zi[:, row]
-        part += Ki[:, column] * Zj[:, row] + Kj[:, row] * Zi[:, column]
-        H[start : start + BLOCK] = 0.25 * coefficient[start : start + BLOCK, None] * part * coefficient
+def gathered(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:
+    """H (m x m) for entries of K times coefficients; K and Z are stored by rows."""
+    if np.array_equal(row, column):
+        own = np.ix_(row, row)
+        return np.asarray(coefficient[:, None] * K[own] * Z[own] * coefficient)
+    return (ENTRIES if worth(IN_NUMPY * row.size**2) else _in_numpy)(row, column, coefficient, K, Z)
+
+
+def _in_numpy(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:
+    H = np.empty((row.size, row.size))
+    for start in range(0, row.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        H[part] = rows_of(part, row, column, coefficient, K, Z)
     return H
+
+
+def rows_of(part: slice, row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:
+    """Some rows of H for entries."""
+    i, j = row[part], column[part]
+    Ki, Kj, Zi, Zj = K[i], K[j], Z[i], Z[j]
+    out = Ki[:, row] * Zj[:, column] + Kj[:, column] * Zi[:, row]
+    out += Ki[:, column] * Zj[:, row] + Kj[:, row] * Zi[:, column]
+    return np.asarray(0.25 * coefficient[part, None] * out * coefficient)
 
 
 def _edges(i: Index, j: Index, K: Array, Z: Array) -> Array:

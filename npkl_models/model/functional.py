@@ -139,7 +139,7 @@ class Functional(Owner, ABC):
 
     def value_of_product(self, V: Array, U: Array) -> Array:
         """The values z on the product VU', which may be asymmetric, in the order of the indices."""
-        return self.incidence.of_product(V, U)
+        return self.incidence.of_product(V, U, once=True)
 
     def size_of_factor(self, V: Array) -> Array:
         """The scale of rounding errors in the values on VV': sums of ``abs(M_ij)`` times norms of rows."""

@@ -70,22 +70,22 @@ class Incidence:
         weights = self.coefficient * parts
         return np.bincount(self.owner, weights=weights, minlength=self.size).astype(float)
 
-    def of_product(self, V: Array, U: Array) -> Array:
-        """Values on the (possibly asymmetric) product V U'."""
-        return self.collect(self._inner(V, U))
+    def of_product(self, V: Array, U: Array, once: bool = False) -> Array:
+        """Values on the (possibly asymmetric) product V U'; for a single one no loop is compiled."""
+        return self.collect(self._inner(V, U, once))
 
     def along(self, V: Array, D: Array) -> Array:
         """Derivative of the values on V V' along D."""
         return self.collect(self._inner(V, D) + self._inner(D, V))
 
-    def _inner(self, V: Array, U: Array) -> Array:
+    def _inner(self, V: Array, U: Array, once: bool = False) -> Array:
         """The inner products of the rows of V and U that the triplets name."""
         if self.n * self.n <= DENSE * self.row.size:
             return (V @ U.T)[self.row, self.column]
         if self.row.size * V.shape[1] <= CACHED:
             return np.einsum("er,er->e", V[self.row], U[self.column])
         fits = V.shape == U.shape and len(V) == self.n  # the loop checks no index
-        if fits and worth(PASSES * PER_NUMBER * self.row.size * V.shape[1]):
+        if fits and not once and worth(PASSES * PER_NUMBER * self.row.size * V.shape[1]):
             out = np.empty(self.row.size)
             INNER(*self.indices, *(np.require(part, float, ["C", "W"]) for part in (V, U)), out)
             return out

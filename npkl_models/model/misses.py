@@ -66,7 +66,8 @@ def misses(problem: Constrained, V: Array, K: Array | None = None) -> list[Miss]
 
     The size of the data of a constraint is the absolute value b of its bound. Where b is zero, it is the
     largest b of its kind, and if all of these are zero, the size of the entries of K in the value. A value
-    that may cancel is measured by no less than a thousandth of the largest b of its kind.
+    that may cancel is measured by no less than a thousandth of the largest b of its kind, or of the numbers
+    that are added, whichever is smaller: one large b elsewhere excuses no other constraint.
     """
     none = np.zeros(0)
     out = constraints_missed(problem.constraints, V, K)
@@ -131,7 +132,8 @@ def constraints_missed(
         residual = part.excess(value)
         doubt = np.where(part.excess(value - doubt) == part.excess(value + doubt), 0.0, doubt)
         least = largest[type(f)] * f.magnitudes
-        scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALLEST * least)), least)
+        added = SMALLEST * np.minimum(least, size)
+        scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, added)), least)
         scale = np.where(scale > 0, scale, f.scale_of_factor(V))
         missed = (np.abs(residual) + doubt) * (1 + gamma(4))  # subtraction and division round, too
         share = np.divide(missed, scale, out=np.full(f.size, np.inf), where=scale > 0)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import Array, Index
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, SquaredDistances
 from npkl_models.model.functional import Functional
 from npkl_models.model.pairs import components
@@ -24,7 +25,7 @@ Said = tuple[str, str]
 
 def of_comparisons(problem: Statement) -> Iterator[Said]:
     """What may be wrong with an ordinal problem: kinds and messages."""
-    parts = [term.functional for term in problem.losses]
+    parts = [term.functional for term in problem.terms]
     joined = np.concatenate([_joined(f) for f in parts])
     touched = np.zeros(problem.n, dtype=bool)
     touched[joined] = True
@@ -101,12 +102,13 @@ def _joined(f: Functional) -> Index:
 def _contradictions(problem: Statement) -> Iterator[Said]:
     """Comparisons whose opposite was said, too, and circles of comparisons."""
     n, near, far, weight = problem.n, [], [], []
-    for term in problem.losses:
-        if term.loss.sign_targets and (found := _compared(term.functional)) is not None:
-            turned = term.target > 0
+    for term in problem.terms:
+        found, required = _compared(term.functional), isinstance(term, Constraint)
+        if found is not None and (required or term.loss.sign_targets):
+            turned = (term.value if required else term.target) > 0
             near.append(np.where(turned, found[1], found[0]))
             far.append(np.where(turned, found[0], found[1]))
-            weight.append(term.weight)
+            weight.append(np.ones(turned.size) if required else term.weight)
     if not near:
         return
     one, two, w = (np.concatenate(part) for part in (near, far, weight))

@@ -228,21 +228,15 @@ class Deflation:
     def whole(self, complement: float) -> float:
         """A lower bound on the spectrum, from a lower bound c on the spectrum on the complement of Q.
 
-        By the Schur complement, S - t I >= 0 if Q'SQ - t I - R'R / (c - t) >= 0. Bisection finds the largest
-        t.
+        S - t I is at least [[Q'SQ - t I, F'], [F, (c - t) I]] with F'F = R'R, so the smallest eigenvalue of
+        this matrix without t is a bound.
         """
         if not self.size or not np.isfinite(complement):
             return complement
-        a, c = float(self.inner[0]), complement
-        low = 0.5 * (a + c - float(np.hypot(a - c, 2 * self.coupling)))  # with |R|^2 I for R'R
-        high = min(a, c)
-        for _ in range(50):
-            t = 0.5 * (low + high)
-            if t < c and np.linalg.eigvalsh(np.diag(self.inner - t) - self.across / (c - t))[0] >= 0:
-                low = t
-            else:
-                high = t
-        return low
+        values, vectors = np.linalg.eigh(self.across)
+        F = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        both = np.block([[np.diag(self.inner), F.T], [F, complement * np.eye(self.size)]])
+        return float(np.linalg.eigvalsh(both)[0])
 
     def rounding(self, upper: float) -> float:
         """How far rounding in the deflation may move a bound, if |S| <= ``upper``.

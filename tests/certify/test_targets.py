@@ -234,3 +234,11 @@ def test_multipliers_are_those_of_the_problem_as_written():
     assert [part.tolist() for part in found.multipliers.constraints] == [[pytest.approx(-5.0)], [0.0]]
     assert found.bound == pytest.approx(20.0)
     assert found.gap == pytest.approx(0.0, abs=1e-10)
+
+
+def test_a_large_target_excuses_no_other_constraint():
+    """The size of b_2 is not the size of what is missed of b_1; where numbers cancel, it counts in part."""
+    M = nm.SparseMatrices(3, [np.diag([1.0, 0, 0]), np.diag([0, 1.0, 0])])
+    problem = nm.Problem(np.eye(3), nm.Constraint(M, equal=[1.0, 1e8]))
+    V = np.diag([np.sqrt(1.01), 1e4, 0.0])
+    assert nm.certify(problem, V, kind="factor").violation == pytest.approx(0.01, rel=1e-6)

@@ -99,7 +99,7 @@ def test_what_is_no_kernel_with_holes_is_refused():
     refused("n_points must be 12, the order of the array, or None", A, n_points=13)
     refused(r"weights of entries must have shape \(12, 12\)", A, weights=[1.0])
     refused(r"weights of entries must have shape \(1,\)", ([0], [1], [1.0]), weights=[1.0, 2.0])
-    refused(r"positive and finite, got \[-1.0\] at \[\(0, 1\)\]", ([0], [1], [1.0]), weights=[-1.0])
+    refused(r"must be positive, got \[-1.0\] at \[\(0, 1\)\]", ([0], [1], [1.0]), weights=[-1.0])
     refused("basis and entries must be over the same points, got 12 and 2", ([0], [1], [1.0]), basis=Q)
     refused("basis must be a Basis", A, basis=np.eye(N))
 
