@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, Unpack, overload
 
+from numpy.typing import ArrayLike
+
 from npkl_models.answer.solution import Solution
+from npkl_models.conic.any_quadratic import from_quadratic
 from npkl_models.conic.sdp import to_cvxpy
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
+from npkl_models.model.basis import Basis
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # this import registers all backends
@@ -133,6 +139,54 @@ class Problem(Statement):
         The file's F_0 is minus the cost, so the optimum is minus the maximum that the file states.
         """
         return from_sdpa(path, cls)
+
+    @classmethod
+    def from_quadratic(
+        cls, A: Any, b: ArrayLike | None = None, constraints: Constraint | Sequence[Constraint] = (), *,
+        order: int, basis: Basis | None = None,
+    ) -> Self:  # fmt: skip
+        r"""A convex quadratic of a positive semidefinite matrix U.
+
+        .. math::
+
+            \min_{U \succeq 0} \; y' A y + b' y \quad\text{s.t. constraints on } K = QUQ'
+
+        A = B'B is factored, and y'Ay is a loss term: the sum of squares of the values By.
+
+        Parameters
+        ----------
+        A : matrix of shape (s(s+1)/2, s(s+1)/2) or (s^2, s^2)
+            Symmetric and positive semidefinite. The first shape is for y = svec(U): the upper triangle by
+            rows, with off-diagonal entries times the root of 2. The second is for y = vec(U), all entries.
+        b : array_like of shape (s(s+1)/2,) or (s^2,), optional
+            Linear part, as long as A; zero by default.
+        constraints : Constraint or sequence of Constraint
+            Constraints on K.
+        order : int
+            Order s of U.
+        basis : Basis, optional
+            Basis Q (n x s). By default K = U. With ``Basis(np.eye(s))`` K is U, too, and the backends that
+            need a basis (sqlp, qsdp, scsdp) take the problem.
+
+        Raises
+        ------
+        ProblemError
+            If A is not symmetric and positive semidefinite, or if a shape does not fit the order.
+
+        Notes
+        -----
+        Wu, thesis 2011, eqs. (3.13)-(3.14), with any A and b.
+
+        Examples
+        --------
+        >>> import npkl_models as nm
+        >>> import numpy as np
+        >>> nearest = nm.Problem.from_quadratic(np.eye(3), [-4.0, 0.0, 2.0], order=2)  # to diag(2, -1)
+        >>> nearest.solve().K.round(3) + 0.0
+        array([[2., 0.],
+               [0., 0.]])
+        """
+        return from_quadratic(A, b, constraints, order, basis, cls)
 
     def _repr_latex_(self) -> str:
         return f"$${self.explain().latex}$$"

@@ -15,7 +15,7 @@ from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.terms import LossTerm, Term
+from npkl_models.model.terms import LossTerm
 
 
 def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
@@ -34,14 +34,14 @@ def matching(L: Matrix, pairs: Pairs) -> int:
 
 def soft_or_hard(
     functional: Functional, loss: str | Loss, target: ArrayLike, weight: Array, name: str, side: str
-) -> list[Term]:  # fmt: skip
+) -> list[LossTerm | Constraint]:  # fmt: skip
     """The loss of the values of finite weight, and a constraint on those of infinite weight, if any.
 
     ``side`` is the argument of `Constraint` that the target becomes.
     """
     hard = np.isinf(weight)
     target = np.broadcast_to(np.asarray(target, dtype=float), weight.shape)
-    terms: list[Term] = []
+    terms: list[LossTerm | Constraint] = []
     if not hard.all():
         terms.append(LossTerm(functional.kept(~hard), loss, target[~hard], weight[~hard], name))
     if hard.any():

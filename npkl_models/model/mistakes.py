@@ -103,12 +103,12 @@ def _contradictions(problem: Statement) -> Iterator[Said]:
     """Comparisons whose opposite was said, too, and circles of comparisons."""
     n, near, far, weight = problem.n, [], [], []
     for term in problem.terms:
-        found, required = _compared(term.functional), isinstance(term, Constraint)
-        if found is not None and (required or term.loss.sign_targets):
-            turned = (term.value if required else term.target) > 0
+        found = _compared(term.functional)
+        if found is not None and (isinstance(term, Constraint) or term.loss.sign_targets):
+            turned = (term.value if isinstance(term, Constraint) else term.target) > 0
             near.append(np.where(turned, found[1], found[0]))
             far.append(np.where(turned, found[0], found[1]))
-            weight.append(np.ones(turned.size) if required else term.weight)
+            weight.append(np.ones(turned.size) if isinstance(term, Constraint) else term.weight)
     if not near:
         return
     one, two, w = (np.concatenate(part) for part in (near, far, weight))

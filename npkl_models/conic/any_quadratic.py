@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,59 +16,17 @@ from npkl_models.linalg.owned import finite, real_array, real_matrix, whole_numb
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.matrices import SparseMatrices
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
-from npkl_models.problem import Problem
+
+P = TypeVar("P", bound=Statement)
 
 
-def quadratic_sdp(
-    A: Any,
-    b: ArrayLike | None = None,
-    constraints: Constraint | Sequence[Constraint] = (),
-    *,
-    order: int,
-    basis: Basis | None = None,
-) -> Problem:
-    r"""A convex quadratic semidefinite program.
-
-    .. math::
-
-        \min_{U \succeq 0} \; y' A y + b' y \quad\text{s.t. constraints on } K = QUQ'
-
-    with y = svec(U), or y = vec(U). A = B'B is factored, and y'Ay is the sum of squares of the values By.
-
-    Parameters
-    ----------
-    A : matrix of shape (s(s+1)/2, s(s+1)/2) or (s^2, s^2)
-        Symmetric and positive semidefinite. The first shape is that of y = svec(U): the upper triangle by
-        rows, with off-diagonal entries times the root of 2. The second is that of y = vec(U), all entries.
-    b : array_like of shape (s(s+1)/2,) or (s^2,), optional
-        Linear part, zero by default; its length is that of A.
-    constraints : Constraint or sequence of Constraint
-        Constraints on K.
-    order : int
-        Order s of U.
-    basis : Basis, optional
-        Basis Q (n x s). By default K = U. With ``Basis(np.eye(s))`` K is U, too, and the backends
-        that need a basis (sqlp, qsdp, scsdp) take the problem.
-
-    Raises
-    ------
-    ProblemError
-        If A is not symmetric and positive semidefinite, or if a shape does not fit the order.
-
-    Notes
-    -----
-    Wu, thesis 2011, eqs. (3.13)-(3.14), with any A and b.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> nearest = nm.quadratic_sdp(np.eye(3), [-4.0, 0.0, 2.0], order=2)  # to diag(2, -1)
-    >>> nearest.solve().K.round(3) + 0.0
-    array([[2., 0.],
-           [0., 0.]])
-    """
+def from_quadratic(
+    A: Any, b: ArrayLike | None, constraints: Constraint | Sequence[Constraint], order: int, basis: Basis | None,
+    cls: type[P],
+) -> P:  # fmt: skip
+    """The problem of a quadratic; see `Problem.from_quadratic`."""
     s = whole_number(order, "order", 1)
     matrix = dense(real_matrix(A, "A"))
     p, whole = s * (s + 1) // 2, s * s
@@ -100,7 +58,7 @@ def quadratic_sdp(
     hard = (constraints,) if isinstance(constraints, Constraint) else tuple(constraints)
     n = cost.shape[0]
     losses = [LossTerm(SparseMatrices(n, squares), "square", 0.0, name="quadratic")] if squares else []
-    return Problem(sp.csr_array(cost), (*losses, *hard), basis=basis, name="quadratic_sdp")
+    return cls(sp.csr_array(cost), (*losses, *hard), basis=basis, name="quadratic")
 
 
 def _svec_to_vec(s: int) -> sp.csr_array:

@@ -17,8 +17,8 @@ def test_the_objective_is_the_formula_in_both_orders():
     W, w = rng.normal(size=(16, 16)), rng.normal(size=16)
     V = rng.normal(size=(S, 2))
     y, whole = svec(V @ V.T), (V @ V.T).ravel()
-    assert nm.quadratic_sdp(A, b, order=S).objective_of_factor(V) == pytest.approx(y @ A @ y + b @ y)
-    found = nm.quadratic_sdp(W.T @ W, w, order=S).objective_of_factor(V)
+    assert nm.Problem.from_quadratic(A, b, order=S).objective_of_factor(V) == pytest.approx(y @ A @ y + b @ y)
+    found = nm.Problem.from_quadratic(W.T @ W, w, order=S).objective_of_factor(V)
     assert found == pytest.approx(whole @ W.T @ W @ whole + w @ whole)
 
 
@@ -27,7 +27,7 @@ def test_all_forms_agree(basis):
     n = S if basis is None else len(basis)
     given = None if basis is None else nm.Basis(basis)
     trace = nm.Constraint(nm.Trace(n), equal=2.0)
-    problem = nm.quadratic_sdp(A, 3 * b, trace, order=S, basis=given)
+    problem = nm.Problem.from_quadratic(A, 3 * b, trace, order=S, basis=given)
     exact = problem.solve("sdp")
     assert exact.is_optimal(1e-6)
     supported = {name for name, reason in problem.compatible_backends().items() if reason is None}
@@ -41,7 +41,7 @@ def test_all_forms_agree(basis):
 def test_the_nearest_kernel_is_the_positive_part():
     M = rng.normal(size=(S, S))
     M = M + M.T
-    found = nm.quadratic_sdp(np.eye(10), -2 * svec(M), order=S).solve(tol=1e-8)
+    found = nm.Problem.from_quadratic(np.eye(10), -2 * svec(M), order=S).solve(tol=1e-8)
     values, vectors = np.linalg.eigh(M)
     np.testing.assert_allclose(found.K, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-3)
 
@@ -57,9 +57,9 @@ def test_the_nearest_kernel_is_the_positive_part():
 )
 def test_what_is_no_convex_quadratic_is_refused(arguments, words):
     with pytest.raises(nm.ProblemError, match=words):
-        nm.quadratic_sdp(*arguments, order=S)
+        nm.Problem.from_quadratic(*arguments, order=S)
 
 
 def test_a_basis_must_fit():
     with pytest.raises(nm.ProblemError, match="as many columns"):
-        nm.quadratic_sdp(A, order=S, basis=nm.Basis(np.eye(5)))
+        nm.Problem.from_quadratic(A, order=S, basis=nm.Basis(np.eye(5)))
