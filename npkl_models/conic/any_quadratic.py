@@ -23,8 +23,8 @@ P = TypeVar("P", bound=Statement)
 
 
 def from_quadratic(
-    A: Any, b: ArrayLike | None, constraints: Constraint | Sequence[Constraint], order: int, basis: Basis | None,
-    cls: type[P],
+    A: Any, b: ArrayLike | None, constraints: Constraint | Sequence[Constraint], order: int,
+    basis: Basis | None, cls: type[P],
 ) -> P:  # fmt: skip
     """The problem of a quadratic; see `Problem.from_quadratic`."""
     s = whole_number(order, "order", 1)

@@ -57,7 +57,7 @@ def read_answer(
     program = read_program(Path(source), text)
     with gate(path, "a solution as CSDP writes it"):
         x, K = _solution(path, text_of(Path(path)).split("\n"), program.c.size, np.array(program.blocks))
-    return problem, np.pad(K, (0, problem.n - len(K))), (program.multipliers(x), program.multipliers(-x))
+    return problem, np.pad(K, (0, problem.n - len(K))), (Multipliers((), (x,)), Multipliers((), (-x,)))
 
 
 def _solution(path: str | Path, lines: list[str], count: int, blocks: Index) -> tuple[Array, Array]:

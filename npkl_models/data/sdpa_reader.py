@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,7 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.functionals import TotalSum
 from npkl_models.model.matrices import SparseMatrices
-from npkl_models.model.multipliers import Multipliers
 
 SEPARATORS = str.maketrans(",(){}\t", " " * 6)
 EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
@@ -49,28 +46,10 @@ class Program:
         filling = sp.diags_array((np.arange(n) >= own).astype(float))
         return sp.csr_array(filling - self.F0)
 
-    @cached_property
-    def sums(self) -> Array:
-        """The number s for each <F_k, K> = 0 with F_k = s 11' (m,); 0 for the others."""
-        F, n = self.F, self.F.n
-        count = np.bincount(F.owner, minlength=F.size)
-        first = np.zeros(F.size)
-        first[F.owner] = F.entry
-        level = np.bincount(F.owner, F.entry != first[F.owner], F.size) == 0
-        return np.where((self.c == 0) & (count == n * (n + 1) // 2) & level, first, 0.0)
-
-    def multipliers(self, x: Array) -> Multipliers:
-        """The multipliers of the problem's constraints from those of the file's, x (m,)."""
-        ones = self.sums != 0
-        rest = () if ones.all() else (x[~ones],)
-        return Multipliers((), rest + ((np.array([self.sums @ x]),) if ones.any() else ()))
-
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints <F_k, K> = c_k, and 1'K1 = 0 by its own functional, since it gives a face."""
-        F, n, ones = self.F, self.F.n, self.sums != 0
-        rest = (Constraint(F.kept(~ones), equal=self.c[~ones], name="F"),) if not ones.all() else ()
-        return rest + ((Constraint(TotalSum(n), equal=0.0, name="sum"),) if ones.any() else ())
+        """The constraints <F_k, K> = c_k."""
+        return (Constraint(self.F, equal=self.c, name="F"),)
 
 
 class _Reader:

@@ -1,9 +1,10 @@
 """The face of the cone on which equalities force all feasible kernels to lie.
 
-1'K1 = 0 and K >= 0 imply K1 = 0. K_ii = K_jj = K_ij, or a squared distance of zero, implies that points i and
-j share a row of V. K_ii = 0 implies that the row is zero. As constraints, these equalities forbid every
-positive definite K: multipliers are unbounded, and a violation of 1e-16 may change the objective by the root
-of 1e-16. A basis meets these equalities exactly (facial reduction, Borwein & Wolkowicz 1981).
+v'Kv = 0 and K >= 0 imply Kv = 0, for example 1'K1 = 0. K_ii = K_jj = K_ij, or a squared distance of zero,
+implies that points i and j share a row of V. K_ii = 0 implies that the row is zero. As constraints, these
+equalities forbid every positive definite K: multipliers are unbounded, and a violation of 1e-16 may change
+the objective by the root of 1e-16. A basis meets these equalities exactly (facial reduction, Borwein &
+Wolkowicz 1981).
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from npkl_models.feasibility.vanishing import vanishing
 from npkl_models.linalg import UNIT, Array, Index, Mask, dense
 from npkl_models.model.basis import Basis, orthonormal, shared_rows
-from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import fact
-from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
+from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
@@ -91,24 +92,24 @@ def face_of(problem: Statement) -> Face:
 @fact
 def _face(problem: Statement) -> Face | None:
     """The face; None for the whole cone, or if the face is too large."""
-    centring = any(map(_is_centring, problem.constraints))
+    vectors = [v for part in problem.constraints for v in vanishing(part)[1]]
     if problem.basis is not None:
         kept, heir, sign = _kept(problem, np.arange(problem.n), np.zeros(problem.n, dtype=bool))
-        if centring:
-            return _restrict(problem, _within(problem.basis), kept, heir, sign)
+        if vectors:
+            return _restrict(problem, _within(problem.basis, vectors), kept, heir, sign)
         twice = not all(mask.all() for mask in kept)
         return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
-    if centring and problem.n > LARGEST:
+    if vectors and problem.n > LARGEST:
         return None
     label, gone = _groups(problem)
     plain = int(label.max()) + 1 == problem.n and not gone.any()
     if gone.all():
         return None
     kept, heir, sign = _kept(problem, label, gone)
-    if plain and not centring:  # equalities that are stated twice are kept once
+    if plain and not vectors:  # equalities that are stated twice are kept once
         twice = not all(mask.all() for mask in kept)
         return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
-    basis = complement(problem.n) if plain else _shared_rows(label, gone, centring)
+    basis = _complement(vectors) if plain else _shared_rows(label, gone, vectors)
     return _restrict(problem, basis, kept, heir, sign)
 
 
@@ -135,10 +136,6 @@ def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> St
         terms = (LossTerm(SquaredDistances(problem.n, ([0], [0])), "square", 0.0, name="nothing"),)
     basis = problem.basis if basis is None else basis
     return replace(problem, terms=(*terms, *left), basis=basis)
-
-
-def _is_centring(part: Constraint) -> bool:
-    return isinstance(part.functional, TotalSum) and not part.upper.any()
 
 
 def _groups(problem: Statement) -> tuple[Index, Mask]:
@@ -180,7 +177,7 @@ def _followed(problem: Statement, label: Index) -> Index:
 
 def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
     """Which values are kept (equal values once, none that the face meets), their heirs and signs."""
-    masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.constraints]
+    masks = [~vanishing(part)[0] for part in problem.constraints]
     ends = np.cumsum([0, *(mask.size for mask in masks)])
     rows, sign = [], np.ones(int(ends[-1]))
     for part, start in zip(problem.constraints, ends[:-1], strict=True):
@@ -218,13 +215,13 @@ def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...
     return tuple(np.split(left, ends[1:-1])), heir, sign
 
 
-def _shared_rows(label: Index, gone: Mask, centring: bool) -> Basis | None:
-    """A sparse basis with a column for each group; with ``centring``, its dense centred part."""
+def _shared_rows(label: Index, gone: Mask, vectors: list[Array]) -> Basis | None:
+    """A sparse basis with a column for each group; with ``vectors``, its dense part orthogonal to them."""
     column = np.cumsum(~gone) - 1
     if column[-1] < 0:
         return None
     basis = shared_rows(np.where(gone[label], -1, column[label]), int(column[-1]) + 1)
-    return _within(basis) if centring else basis
+    return _within(basis, vectors) if vectors else basis
 
 
 @lru_cache(maxsize=2)
@@ -233,13 +230,25 @@ def complement(n: int) -> Basis:
     return Basis(_reflected(np.full(n, n**-0.5)))
 
 
-def _within(basis: Basis) -> Basis | None:
-    """The part of a basis that is orthogonal to the constant vector; None if this part is zero."""
-    sums = np.asarray(basis.Q.sum(axis=0)).ravel()
-    size = float(np.linalg.norm(sums))
-    if size <= CENTRED * basis.n:
-        return basis
-    return Basis(orthonormal(dense(basis.Q) @ _reflected(sums / size))) if basis.size > 1 else None
+def _complement(vectors: list[Array]) -> Basis | None:
+    """Orthonormal complement of the vectors."""
+    first, rest = vectors[0], vectors[1:]
+    constant = bool((first == first[0]).all())
+    basis = complement(first.size) if constant else Basis(_reflected(first / np.linalg.norm(first)))
+    return _within(basis, rest) if rest else basis
+
+
+def _within(basis: Basis, vectors: list[Array]) -> Basis | None:
+    """The part of a basis that is orthogonal to the vectors; None if this part is zero."""
+    Q = basis.Q
+    for v in vectors:
+        along = np.asarray(Q.T @ (v / np.abs(v).max())).ravel()
+        size = float(np.linalg.norm(along))
+        if size > CENTRED * basis.n:
+            if Q.shape[1] == 1:
+                return None
+            Q = dense(Q) @ _reflected(along / size)
+    return basis if Q is basis.Q else Basis(orthonormal(Q))
 
 
 def _reflected(u: Array) -> Array:

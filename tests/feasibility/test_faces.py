@@ -54,3 +54,33 @@ def test_a_centred_sum_cuts_a_basis_down_to_its_centred_part():
     met = face_of(nm.Problem(np.eye(3), (first, centring), basis=own))
     assert met.problem.constraints == ()
     assert met.problem.order == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.5, -7.0])
+def test_a_square_that_must_be_zero_is_met_by_a_basis(unit):
+    """<vv', K> = 0 for a sparse v with entries of both signs; a matrix that is not vv' exactly gives no face."""
+    v = np.array([1.0, 0.0, -2.0, 1.0, 3.0])
+    M = unit * np.outer(v, v)
+    others = np.diag([0.0, 1.0, 0, 0, 0]), np.diag([1.0, 1.0, 2.0, 2.0, 1.0])
+    functional = nm.SparseMatrices(5, [M, *others])
+    problem = nm.Problem(-np.ones((5, 5)), nm.Constraint(functional, equal=[0.0, 1.0, 4.0]))
+    face = face_of(problem)
+    assert face.problem.order == 4
+    assert face.problem.constraints[0].functional.size == 2
+    np.testing.assert_allclose(face.problem.basis.dense.T @ v, 0, atol=1e-15)
+    found = problem.solve("interior")
+    assert found.is_optimal(1e-6)
+    assert found.certificate.violation <= 1e-12
+    assert found.objective == pytest.approx(problem.solve("sdp").objective, rel=1e-4)
+    M[0, 2] += 1e-9
+    M[2, 0] += 1e-9
+    near = nm.Constraint(nm.SparseMatrices(5, [M, *others]), equal=[0.0, 1.0, 4.0])
+    assert face_of(nm.Problem(-np.ones((5, 5)), near)).whole
+
+
+def test_a_point_that_must_be_zero_by_any_matrix():
+    one = nm.SparseMatrices(3, [np.diag([2.0, 0.0, 0.0])])
+    for constraint in (nm.Constraint(one, equal=0.0), nm.Constraint(one, upper=0.0)):
+        face = face_of(nm.Problem(np.eye(3), (nm.Constraint(nm.Trace(3), equal=1.0), constraint)))
+        assert face.problem.order == 2
+    assert face_of(nm.Problem(np.eye(3), nm.Constraint(one, lower=0.0))).whole
