@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.any_quadratic import from_quadratic
-from npkl_models.conic.sdp import to_cvxpy
+from npkl_models.conic.sdp import read_cvxpy, to_cvxpy
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
+from npkl_models.linalg import Array
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.diagnosis import Finding, diagnose
+from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # this import registers all backends
 from npkl_models.show.explain import Dual, Explanation, explain, explain_dual
@@ -86,8 +88,46 @@ class Problem(Statement):
         return solve(self, backend, **options)
 
     def to_cvxpy(self) -> Any:
-        """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters."""
+        """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters.
+
+        In its ``var_dict``, K (or U, over a basis) is the unknown, and "z of ..." are the values of a loss
+        term. The label of a constraint is the name of the term whose multipliers are its dual values; see
+        `read_cvxpy`.
+        """
         return to_cvxpy(self)
+
+    def read_cvxpy(self, program: Any) -> tuple[Array, Multipliers]:
+        """The kernel and the multipliers that any solver has left in the problem of `to_cvxpy`.
+
+        Parameters
+        ----------
+        program : cvxpy.Problem
+            What `to_cvxpy` returned, solved.
+
+        Returns
+        -------
+        K : ndarray of shape (n, n)
+            The kernel, as the solver left it.
+        multipliers : Multipliers
+            The dual values of the constraints, with the signs of S = C + sum_e y_e M_e.
+
+        Raises
+        ------
+        ProblemError
+            If it is another problem, or has no values.
+
+        Examples
+        --------
+        >>> import npkl_models as nm
+        >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
+        >>> problem = nm.pcp(L, pairs)
+        >>> program = problem.to_cvxpy()
+        >>> value = program.solve(solver="CLARABEL")
+        >>> K, y = problem.read_cvxpy(program)
+        >>> nm.certify(problem, K, y, kind="kernel").certifies(1e-6)
+        True
+        """
+        return read_cvxpy(self, program)
 
     def explain(self) -> Explanation:
         """Explain the problem in words and LaTeX, with its ``dual`` and its ``forms`` in each backend."""

@@ -13,6 +13,7 @@ from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.relations import relation, signed
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes, tries_scs
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -63,23 +64,55 @@ def build(problem: Statement) -> Model:
     objective = cost @ vector
     top = max((float(term.weight.max()) for term in problem.losses), default=1.0)
     gamma = cp.Parameter(nonneg=True, name="gamma", value=top)
-    links = []
-    losses = []
+    links: list[Any] = []
+    losses: list[Any] = []
+    names = _names(problem)
     for term in problem.losses:
-        z = cp.Variable(term.functional.size)
-        links.append(z == term.functional.operator(Q) @ vector)
+        z = cp.Variable(term.functional.size, name=f"z of {names[len(links)]}")
+        links.append((z == term.functional.operator(Q) @ vector).set_label(names[len(links)]))
         losses.append((term.weight / top) @ term.loss.cvxpy_value(z, term.target))
     if losses:
         objective = objective + gamma * cp.sum(cp.hstack(losses))
-    hard = [relation(part, part.functional.operator(Q) @ vector, part.value) for part in problem.constraints]
+    hard = [
+        relation(part, part.functional.operator(Q) @ vector, part.value).set_label(name)
+        for part, name in zip(problem.constraints, names[len(links) :], strict=True)
+    ]
     penalty, bounds = problem.regularizer.cvxpy_primal(K)
     every = [K >> 0, *links, *hard, *bounds]
     return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, hard)
 
 
+def _names(problem: Statement) -> list[str]:
+    """A name for each term: its own, with a number if another one has it, too."""
+    names = [term.name for term in problem.terms]
+    return [name if names.count(name) == 1 else f"{name} {k}" for k, name in enumerate(names)]
+
+
 def to_cvxpy(problem: Statement) -> cp.Problem:
     """The CVXPY problem; gamma, B and G are its parameters."""
     return build(problem).problem
+
+
+def read_cvxpy(problem: Statement, program: Any) -> tuple[Array, Multipliers]:
+    """What a solver has left in the CVXPY problem; see `Problem.read_cvxpy`."""
+    named = {constraint.label: constraint for constraint in program.constraints}
+    names = _names(problem)
+    unknown = program.var_dict.get("K" if problem.basis is None else "U")
+    if unknown is None or any(name not in named for name in names):
+        raise ProblemError("program must be what to_cvxpy() of this problem returned, got another one")
+    read = [named[name].dual_value for name in names]
+    if unknown.value is None or any(value is None for value in read):
+        raise ProblemError(f"program must be solved, with dual values, got the status {program.status}")
+    U = np.asarray(unknown.value)
+    K = U if problem.basis is None else np.asarray(problem.lift(problem.lift(U).T))
+    return K, _multipliers(problem, read)
+
+
+def _multipliers(problem: Statement, read: list[Any]) -> Multipliers:
+    """The multipliers, from the dual values of links and constraints; the dual of a link is -y."""
+    y = tuple(-np.atleast_1d(value) for value in read[: len(problem.losses)])
+    hard = zip(problem.constraints, read[len(problem.losses) :], strict=True)
+    return Multipliers(y, tuple(part.project(signed(part, value)) for part, value in hard))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +152,7 @@ class SDPPlan:
     def _multipliers(self) -> Multipliers | None:
         model = self.model
         read = [c.dual_value for c in (*model.links, *model.constraints)]
-        if any(value is None for value in read):
-            return None
-        y = tuple(-np.atleast_1d(value) for value in read[: len(model.links)])
-        hard = zip(self.problem.constraints, read[len(model.links) :], strict=True)
-        return Multipliers(y, tuple(part.project(signed(part, value)) for part, value in hard))
+        return None if any(value is None for value in read) else _multipliers(self.problem, read)
 
     def describe(self) -> str:
         """Sizes and memory."""
