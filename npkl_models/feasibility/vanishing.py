@@ -12,7 +12,10 @@ from npkl_models.model.matrices import SparseMatrices
 
 
 def vanishing(part: Constraint) -> tuple[Mask, list[Array]]:
-    """Which values of a constraint are squares v'Kv that must be zero (m,), and their vectors v (n,)."""
+    """Which values of a constraint are squares v'Kv that must be zero (m,), and their vectors v (n,).
+
+    Multiples of single entries K_ii are left out: a basis would join the blocks of a program.
+    """
     f = part.functional
     found = np.zeros(f.size, dtype=bool)
     if isinstance(f, TotalSum) and not part.upper.any():
@@ -25,7 +28,7 @@ def vanishing(part: Constraint) -> tuple[Mask, list[Array]]:
     points, entries = (np.bincount(f.owner[mask], minlength=f.size) for mask in (own, slice(None)))
     asked = np.where(sign > 0, part.upper == 0, part.lower == 0)
     vectors = []
-    for e in np.flatnonzero(asked & (sign != 0) & (entries == points * (points + 1) // 2)):
+    for e in np.flatnonzero(asked & (points > 1) & (entries == points * (points + 1) // 2)):
         here = slice(*np.searchsorted(f.owner, [e, e + 1]))
         v = _root(f.n, f.row[here], f.column[here], sign[e] * f.entry[here])
         found[e] = v is not None

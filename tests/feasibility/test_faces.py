@@ -77,10 +77,3 @@ def test_a_square_that_must_be_zero_is_met_by_a_basis(unit):
     near = nm.Constraint(nm.SparseMatrices(5, [M, *others]), equal=[0.0, 1.0, 4.0])
     assert face_of(nm.Problem(-np.ones((5, 5)), near)).whole
 
-
-def test_a_point_that_must_be_zero_by_any_matrix():
-    one = nm.SparseMatrices(3, [np.diag([2.0, 0.0, 0.0])])
-    for constraint in (nm.Constraint(one, equal=0.0), nm.Constraint(one, upper=0.0)):
-        face = face_of(nm.Problem(np.eye(3), (nm.Constraint(nm.Trace(3), equal=1.0), constraint)))
-        assert face.problem.order == 2
-    assert face_of(nm.Problem(np.eye(3), nm.Constraint(one, lower=0.0))).whole
