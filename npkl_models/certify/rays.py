@@ -61,11 +61,12 @@ def _is_ray(search: Statement, y: Multipliers) -> bool:
     unit = y.scaled(1 / size)
     terms = zip(search.constraints, unit.constraints, strict=True)
     magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
-    clean = Multipliers((), tuple(np.where(np.abs(nu) > NEARLY, nu, 0.0) for nu in unit.constraints))
     if search.regularizer.vacuous:
-        for ray in (clean, _whole(clean)):
-            if _semidefinite(search, ray) and -paid(search, ray) > CLEARLY * magnitude * _size(ray):
-                return True
+        for least in (NEARLY, CLEARLY, np.sqrt(CLEARLY)):  # smaller multipliers may be rounding
+            clean = Multipliers((), tuple(np.where(np.abs(nu) > least, nu, 0.0) for nu in unit.constraints))
+            for ray in (clean, _whole(clean)):
+                if _semidefinite(search, ray) and -paid(search, ray) > CLEARLY * magnitude * _size(ray):
+                    return True
     method = "auto" if search.order <= DENSE_EIGH else "cholesky"
     demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
     found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)

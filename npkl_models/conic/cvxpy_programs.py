@@ -166,15 +166,33 @@ class Translation(Generic[S]):
 
     def violation(self, x: Array) -> float:
         """The most by which variables miss an equation or a cone, relative to the numbers that enter it."""
+        return _largest_share(*self._missed(x)[:2])
+
+    def nearby(self, x: Array, z: Array) -> float:
+        """The relative gap of variables and dual variables for the b and c that they meet exactly.
+
+        With t what x misses, it is c'x + b'z, with (A'z + c)'x and t'z at most added, over one and the sizes
+        of c'x and b'z.
+        """
         program = self.program
+        value, bound = float(program.c @ x), -float(program.b @ z)
+        amounts, _, prices = self._missed(x, z)
+        moved = float(np.abs(program.A.T @ z + program.c) @ np.abs(x)) + float(amounts @ prices)
+        return (abs(value - bound) + moved) / (1 + abs(value) + abs(bound))
+
+    def _missed(self, x: Array, z: Array | None = None) -> tuple[Array, Array, Array]:
+        """What x misses of each equation, number and cone, the numbers that enter, and the price of a unit."""
+        program = self.program
+        z = np.zeros(program.b.size) if z is None else z
         left, size = program.b - program.A @ x, np.abs(program.b) + abs(program.A) @ np.abs(x)
         zero, at = program.zero, program.zero + program.nonneg
         missed = [*np.abs(left[:zero]), *np.maximum(-left[zero:at], 0.0)]
-        sizes = [*size[:at]]
+        sizes, prices = [*size[:at]], [*np.abs(z[:at])]
         for count in program.soc:
             own = slice(at, at + count)
             missed.append(max(float(np.linalg.norm(left[own][1:])) - float(left[at]), 0.0))
             sizes.append(float(size[own].max(initial=0.0)))
+            prices.append(abs(float(z[at])))
             at += count
         for order in program.psd:
             j, i = np.triu_indices(order)
@@ -182,8 +200,9 @@ class Translation(Generic[S]):
             S[i, j] = S[j, i] = left[own] * np.where(i == j, 1.0, np.sqrt(0.5))
             missed.append(max(-float(np.linalg.eigvalsh(S)[0]), 0.0) if order else 0.0)
             sizes.append(float(size[own].max(initial=0.0)))
+            prices.append(float(np.sum(np.abs(z[own][i == j]))))
             at += i.size
-        return _largest_share(np.array(missed), np.array(sizes))
+        return np.array(missed), np.array(sizes), np.array(prices)
 
     def dual_violation(self, z: Array) -> float:
         """The most by which dual variables miss a cost, relative to the numbers that enter it."""

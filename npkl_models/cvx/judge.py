@@ -18,7 +18,7 @@ from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.conic.cvxpy_programs import ConicProgram, translated
-from npkl_models.cvx.solver import Answer, Stated, answer_of, solved, stated
+from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, solved, stated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
@@ -38,6 +38,9 @@ class CvxpyCertificate:
     relative_gap : float
         The distance of value and bound over one and their absolute values, or the gap of ``certificate`` if
         that is larger; inf if nothing is proved.
+    nearby : float
+        The gap of the values and dual values for the program that they meet exactly. Its data differ from the
+        stated ones by the two violations. A program without interior may have no other proof.
     violation : float
         The most by which the values miss a constraint, relative to the numbers that enter it.
     dual_violation : float
@@ -49,14 +52,20 @@ class CvxpyCertificate:
     value: float
     bound: float
     relative_gap: float
+    nearby: float
     violation: float
     dual_violation: float
     certificate: Certificate
 
     def certifies(self, tol: float = 1e-6, feasibility: float = FEASIBILITY) -> bool:
-        """Whether the values are proved to be optimal to the relative gap ``tol``."""
-        met = max(self.violation, self.dual_violation) <= feasibility
-        return met and self.relative_gap <= tol and self.certificate.rigour == "proved"
+        """Whether the values are optimal to the relative gap ``tol``: proved, or for the program nearby.
+
+        The dual values bound the optimum of the stated program if their certificate is proved. Otherwise the
+        nearby program counts, if it differs from the stated one by less than the rounding of a solver.
+        """
+        missed = max(self.violation, self.dual_violation)
+        proved = self.relative_gap <= tol and self.certificate.rigour == "proved"
+        return missed <= feasibility and (proved or (self.nearby <= tol and missed <= SHARP))
 
     def __str__(self) -> str:
         return (
@@ -109,8 +118,11 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASI
     value = float(door.program.c @ x) + door.offset
     bound = door.offset - float(door.program.b @ z)
     gap = max(judged.relative_gap, abs(value - bound) / (1 + abs(value) + abs(bound)))
+    nearby = found.nearby(x, z)
     missed = max(found.dual_violation(z), judged.indefinite, off_z)
-    return CvxpyCertificate(sign * value, sign * bound, gap, max(found.violation(x), off_x), missed, judged)
+    return CvxpyCertificate(
+        sign * value, sign * bound, gap, nearby, max(found.violation(x), off_x), missed, judged
+    )
 
 
 def into_cvxpy(solution: Solution, problem: Any) -> float:

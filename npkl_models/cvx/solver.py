@@ -160,11 +160,14 @@ def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) 
     x, z = found.x_of(solution.multipliers), found.duals_of(solution.K)
     if relaxed and status is Status.INACCURATE and known.relative_gap <= USUAL:
         status = Status.OPTIMAL
-    if status is Status.OPTIMAL and max(found.violation(x), found.dual_violation(z)) > USUAL:
+    missed, nearby = max(found.violation(x), found.dual_violation(z)), found.nearby(x, z)
+    if status is Status.OPTIMAL and missed > USUAL:
         status = Status.INACCURATE
     words = STATUSES.get(status, s.SOLVER_ERROR)
-    if words == s.OPTIMAL_INACCURATE and not known.relative_gap <= ROUGH:
+    if words == s.OPTIMAL_INACCURATE and max(missed, nearby) > ROUGH:
         words = s.SOLVER_ERROR
+    elif words == s.OPTIMAL_INACCURATE and missed <= SHARP and nearby <= USUAL:  # there is no interior
+        words = s.OPTIMAL
     return Answer(words, x, found.program.known(z), float(found.program.c @ x), solution)
 
 

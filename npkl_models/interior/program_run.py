@@ -75,8 +75,8 @@ class ProgramRun:
         )  # fmt: skip
         if now.met and (self.center is None or gap > np.sqrt(self.options.tol)):
             self.center = now.program.multipliers(now.y)
-        merit = max(gap / self.options.tol, now.primal / self.options.feasibility)
-        if now.met and merit < 0.9 * self.best.merit:
+        merit = max(gap / self.options.tol, max(now.primal, now.dual) / self.options.feasibility)
+        if merit < 0.9 * self.best.merit:
             self.best = Best(merit, now.factors_X, now.program.multipliers(now.y), iteration)
         if now.met and merit <= self.threshold:
             if self.watch.suffices(self._look()):
@@ -96,7 +96,7 @@ class ProgramRun:
             return Status.INFEASIBLE
         if now.objective < -FAR * now.scale_b * now.scale_C and not now.met:
             self.ray = falling(now.program)
-            return Status.UNBOUNDED
+            return None if self.ray is None else Status.UNBOUNDED
         return None
 
     def _finally(self, status: Status) -> Status:
@@ -124,5 +124,8 @@ class ProgramRun:
             return Claim(
                 found.point, found.multipliers, status, found.objective, count, words, certificate=found
             )
-        V = now.program.factor(now.factors_X if self.ray is None else self.ray)
-        return Claim(V, now.program.multipliers(now.y), status, now.objective, count, words)
+        if status in (Status.INFEASIBLE, Status.UNBOUNDED) or self.best.factors is None:
+            V = now.program.factor(now.factors_X if self.ray is None else self.ray)
+            return Claim(V, now.program.multipliers(now.y), status, now.objective, count, words)
+        V = now.program.factor(self.best.factors)
+        return Claim(V, self.best.y, status, self.problem.objective_of_factor(V), count, words)

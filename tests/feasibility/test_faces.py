@@ -76,4 +76,3 @@ def test_a_square_that_must_be_zero_is_met_by_a_basis(unit):
     M[2, 0] += 1e-9
     near = nm.Constraint(nm.SparseMatrices(5, [M, *others]), equal=[0.0, 1.0, 4.0])
     assert face_of(nm.Problem(-np.ones((5, 5)), near)).whole
-
