@@ -1,4 +1,4 @@
-"""Answers to files in SDPA's sparse format, as CSDP writes them, and DSDP with -save."""
+"""Answers to files in SDPA's sparse format, as CSDP, DSDP with -save, SDPA and SDPLR write them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from npkl_models.data.answer_formats import OF_SDPA, OF_SDPLR, from_sdpa_result, from_sdplr
 from npkl_models.data.cells import number_of
 from npkl_models.data.sdpa import MARK, S, as_sdpa, from_sdpa
 from npkl_models.data.sdpa_reader import read_program
@@ -15,22 +16,22 @@ from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
+WRITTEN = "a solution as CSDP, DSDP, SDPA or SDPLR writes it"
+
 
 def read_solution(path: str | Path, problem: Statement) -> tuple[Array, Array]:
-    """The vector x and the unknown matrix (order x order) from a file of CSDP, or of DSDP with -save.
+    """The vector x and the unknown matrix (order x order) from the file of a solver.
 
-    The first line of the file is x. Each further line is an entry (matrix, block, row, column, value). Matrix
-    2 is the dual one, and its first block is K, or U if there is a basis.
+    The first block of the solver's dual matrix is K, or U if there is a basis.
 
     Raises
     ------
     ProblemError
         If the file has another form; the message names the line.
     """
-    with gate(path, "a solution as CSDP writes it"):
-        lines = text_of(Path(path)).split("\n")
+    with gate(path, WRITTEN):
         stated = as_sdpa(problem)
-        x, K = _solution(path, lines, stated.c.size, np.array(stated.blocks[:1]))
+        x, K = _solution(path, text_of(Path(path)), stated.c.size, np.array(stated.blocks), 1)
         if stated.face is not None:
             Q = stated.face.problem.Q
             K = Q @ K @ Q.T
@@ -55,18 +56,29 @@ def read_answer(
         K = U if problem.basis is None else problem.lift(problem.lift(U).T)
         return problem, K, tuple(stated.multipliers(problem, sign * x) for sign in (1.0, -1.0))
     program = read_program(Path(source), text)
-    with gate(path, "a solution as CSDP writes it"):
-        x, K = _solution(path, text_of(Path(path)).split("\n"), program.c.size, np.array(program.blocks))
+    with gate(path, WRITTEN):
+        x, K = _solution(
+            path, text_of(Path(path)), program.c.size, np.array(program.blocks), len(program.blocks)
+        )
     return problem, np.pad(K, (0, problem.n - len(K))), (Multipliers((), (x,)), Multipliers((), (-x,)))
 
 
-def _solution(path: str | Path, lines: list[str], count: int, blocks: Index) -> tuple[Array, Array]:
-    """The first line of a solution, and its second matrix in these blocks; other blocks are left out."""
+def _solution(path: str | Path, text: str, count: int, blocks: Index, kept: int) -> tuple[Array, Array]:
+    """The vector x, and the matrix with the first ``kept`` of these blocks.
+
+    The first line of CSDP's file is x. Each further line is an entry (matrix, block, row, column, value), and
+    matrix 2 is the dual one.
+    """
+    if text.lstrip().startswith(OF_SDPLR):
+        return from_sdplr(path, text, count, blocks, kept)
+    if OF_SDPA.search(text):
+        return from_sdpa_result(path, text, count, blocks, kept)
+    lines = text.split("\n")
     x, rows = _numbers_of(path, lines, 0), [k for k in range(1, len(lines)) if lines[k].strip()]
     if x.size != count:
         raise ProblemError(f"{path}, line 1: must have the {count} numbers of this problem, got {x.size}")
-    rest, sizes = _entries(path, lines, rows), np.abs(blocks)
-    mine = (rest[:, 0] == 2) & (rest[:, 1] <= blocks.size)
+    rest, sizes = _entries(path, lines, rows), np.abs(blocks[:kept])
+    mine = (rest[:, 0] == 2) & (rest[:, 1] <= kept)
     own, at = rest[mine], np.asarray(rows, dtype=np.intp)[mine]
     block = own[:, 1].astype(np.intp) - 1
     outside = np.flatnonzero((own[:, 2:4] > sizes[block][:, None]).any(axis=1))

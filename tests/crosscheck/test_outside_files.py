@@ -28,6 +28,33 @@ ANSWER = """2.0 0.5 0.0
 2 1 2 2 4.0
 2 2 2 2 3.0
 """
+OF_SDPA = """objValPrimal = +4.0
+xVec =
+{+2.0e+00,+5.0e-01,+0.0e+00}
+xMat =
+{
+{ {+2.0e+00,-1.0e+00}, {-1.0e+00,+5.0e-01} }
+{+1.0e+00,+0.0e+00}
+}
+yMat =
+{
+{ {+1.0e+00,+2.0e+00}, {+2.0e+00,+4.0e+00} }
+{+0.0e+00,+3.0e+00}
+}
+    main loop time = 0.01
+"""
+OF_SDPLR = """dual variable 3
+2.0
+0.5
+0.0
+primal variable 1 s 2 2 1
+1.0
+2.0
+primal variable 2 d 2 1 1
+0.0
+1.7320508075688772
+special majiter 3
+"""
 
 
 @pytest.fixture
@@ -95,3 +122,32 @@ def test_the_commands_take_the_file(files, tmp_path, capsys):
         assert main(words) == 2
     assert "points are --data FILE" in capsys.readouterr().err
     np.testing.assert_allclose(nm.Solution.load(saved).K[0, 1], 2.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("text", [OF_SDPA, OF_SDPLR])
+def test_answers_of_sdpa_and_sdplr(files, text):
+    source, answer = files
+    answer.write_text(text)
+    found = judge_file(source, answer, nm.Problem)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.objective == pytest.approx(-4.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "words"),
+    [
+        (OF_SDPA, "{+0.0e+00,+3.0e+00}", "{+3.0e+00}", "yMat must be 6 finite numbers, got 5"),
+        (OF_SDPA, "yMat", "zMat", "must have a part yMat"),
+        (OF_SDPA, "+4.0e+00}", "nan}", "yMat must be 6 finite numbers, got nan"),
+        (OF_SDPLR, "variable 3", "variable 2", "must have dual variable 3"),
+        (OF_SDPLR, "s 2 2 1", "s 3 2 1", "primal variable 1 s 2"),
+        (OF_SDPLR, "s 2 2 1", "s 2 2 7", "must be from 0 to 2"),
+        (OF_SDPLR, "primal variable 2 d 2 1 1\n0.0\n1.7320508075688772", "", "primal variable 2 d 2"),
+    ],
+)
+def test_a_damaged_answer_is_named(files, text, old, new, words):
+    source, answer = files
+    assert old in text
+    answer.write_text(text.replace(old, new))
+    with pytest.raises(nm.ProblemError, match=words):
+        judge_file(source, answer, nm.Problem)
