@@ -6,6 +6,8 @@ The multiplier of a linear loss is fixed and left out. The first block is S(y), 
 each conjugate b y + q y^2 / 2 with q > 0, x has one more number s, with the cost s. The file then also has
 the block [[1, a y], [a y, s]] with a^2 = q / 2. One diagonal block holds the bounds on the multipliers.
 
+A regulariser tr K^2 adds a symmetric Z to S(y), and a number t that is at least its norm or its square.
+
 If equalities make points share a row, the file states the problem over the shared rows. As constraints they
 would leave no positive definite K, and rounding errors would decide whether a solver converges.
 """
@@ -26,7 +28,8 @@ from npkl_models.feasibility.faces import Face, face_of
 from npkl_models.files import saved
 from npkl_models.files.atomic import written
 from npkl_models.files.gate import PACKED, gate, text_of
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.files.machine import available_bytes
+from npkl_models.linalg import Array, Index, Mask, dense
 from npkl_models.model import storage
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
@@ -37,7 +40,7 @@ from npkl_models.model.statement import Statement
 S = TypeVar("S", bound=Statement)
 MARK = "npkl_models problem"
 WIDTH = 76  # characters in a line of comments
-DENSE = "an orthonormal basis that does more than make points share a row"
+PER_ENTRY = 200  # bytes of a number while the file is written
 
 
 @dataclass
@@ -169,15 +172,16 @@ def as_sdpa(problem: Statement) -> SDPAFile:
 
 def _as_stated(problem: Statement) -> SDPAFile:
     R = problem.regularizer
-    if R.kind != "none" and (R.spectral is None or R.spectral.p != 1):
-        raise UnsupportedError(f"SDPA's format takes tr K of the regularisers, got {R.label}")
+    if R.kind != "none" and (R.spectral is None or R.spectral.p not in (1, 2)):
+        raise UnsupportedError(f"SDPA's format takes tr K and tr K^2 of the regularisers, got {R.label}")
     reason = quadratic_conjugates(problem.losses)
     if reason is not None:
         raise UnsupportedError(f"SDPA's format {reason}")
     incidences, boxes = parts_of(problem)
     incidence, box = Incidence.stack(incidences), Box.join(boxes)
     moving = box.lower < box.upper
-    if not moving.any() and (R.spectral is None or R.spectral.bound is None):
+    squared = R.spectral is not None and R.spectral.p == 2
+    if not (moving.any() or squared or (R.spectral is not None and R.spectral.bound is not None)):
         raise UnsupportedError("SDPA's format needs a multiplier that is not fixed, got linear losses only")
     fixed = np.where(moving, 0.0, box.lower)
     C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
@@ -191,21 +195,65 @@ def _as_stated(problem: Statement) -> SDPAFile:
     if R.shift:
         every = np.arange(1, problem.order + 1)
         file.add(0, 1, every, every, -R.shift)
-    if problem.basis is not None:
-        if problem.basis.shared is None:
-            raise UnsupportedError(f"SDPA's format takes sparse matrices, got {DENSE}")
-        incidence = incidence.contract(*problem.basis.shared, problem.order)
-    kept = moving[incidence.owner]
-    i, j, value = incidence.row[kept], incidence.column[kept], incidence.coefficient[kept]
-    file.add(number[incidence.owner[kept]], 1, i + 1, j + 1, np.where(i == j, value, 0.5 * value))
-    if R.spectral is not None and R.spectral.bound is not None:
+    if problem.basis is not None and problem.basis.shared is None:
+        _over_basis(file, problem, number)
+    else:
+        if problem.basis is not None and problem.basis.shared is not None:
+            incidence = incidence.contract(*problem.basis.shared, problem.order)
+        kept = moving[incidence.owner]
+        i, j, value = incidence.row[kept], incidence.column[kept], incidence.coefficient[kept]
+        file.add(number[incidence.owner[kept]], 1, i + 1, j + 1, np.where(i == j, value, 0.5 * value))
+    if R.spectral is not None and R.spectral.bound is not None and not squared:
         box = Box.join([box, Box.half_line(np.array([R.trace_bound(problem.order)]))])
         file.c = box.b
         every = np.arange(1, problem.order + 1)
         file.add(box.b.size, 1, every, every, 1.0)
     _ends(file, box)
     _squares(file, box)
+    if squared:
+        _norm(file, problem)
     return file
+
+
+def _room(entries: float) -> None:
+    """An UnsupportedError if so many numbers do not fit into memory."""
+    if PER_ENTRY * entries > available_bytes():
+        raise UnsupportedError(
+            f"SDPA's format takes sparse matrices, got {entries:.1e} numbers, more than fit into memory; use "
+            "fewer points or columns of the basis"
+        )
+
+
+def _over_basis(file: SDPAFile, problem: Statement, number: Index) -> None:
+    """Add Q'M_e Q for each multiplier, as dense matrices."""
+    Q, (i, j) = dense(problem.Q), np.triu_indices(problem.order)
+    _room(float(number.size) * i.size)
+    weight = np.where(i == j, 1.0, np.sqrt(0.5))
+    rows = np.concatenate([part.functional.svec_operator(Q) for part in problem.terms]) * weight
+    for k in np.flatnonzero(number):
+        file.add(number[k], 1, i + 1, j + 1, rows[k])
+
+
+def _norm(file: SDPAFile, problem: Statement) -> None:
+    """Add Z to the first block, and [[t, z'], [z, t I]] or [[2 G, z'], [z, t I]] with z = svec(Z)."""
+    face = problem.regularizer.spectral
+    assert face is not None
+    (i, j), block = np.triu_indices(problem.order), len(file.blocks) + 1
+    size = i.size
+    _room(float(size) ** 2)  # a solver holds the block as a dense matrix
+    own, at = file.c.size + 1 + np.arange(size), 2 + np.arange(size)
+    file.add(own, 1, i + 1, j + 1, np.where(i == j, 1.0, np.sqrt(0.5)))
+    file.add(own, block, np.ones(size, dtype=np.intp), at, 1.0)
+    t = int(own[-1]) + 1
+    file.add(t, block, at, at, 1.0)
+    first = np.ones(1, dtype=np.intp)
+    if face.penalty is None:
+        file.add(t, block, first, first, 1.0)
+    else:
+        file.add(0, block, first, first, -2 * face.penalty)
+    cost = 1.0 if face.bound is None else np.sqrt(face.bound)
+    file.blocks.append(size + 1)
+    file.c = np.concatenate([file.c, np.zeros(size), [cost]])
 
 
 def _ends(file: SDPAFile, box: Box) -> None:

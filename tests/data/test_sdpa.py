@@ -38,17 +38,18 @@ def solved(path):
 
 KINDS = [
     "pcp", "npkl:square", "npkl:hinge", "npkl:squared_hinge", "row:linear", "row:hinge", "B1:hinge",
-    "G1:square",
+    "G1:square", "B2:square", "B2:hinge", "basis:pcp",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_file_states_the_problem(small, tmp_path, kind):
     problem = small(kind)
-    exact = problem.solve("interior", tol=1e-8)
+    exact = problem.solve(tol=1e-8)
     value, x, K = solved(problem.to_sdpa(tmp_path / "p.dat-s"))
     file = as_sdpa(problem)
     assert -value - file.constant == pytest.approx(exact.objective, rel=1e-5, abs=1e-6)
+    K = K if problem.basis is None else problem.lift(problem.lift(K).T)
     found = nm.certify(problem, K, file.multipliers(problem, x), kind="kernel")
     assert found.relative_gap < 1e-4
     assert problem.dual_bound(file.multipliers(problem, 0.999 * x)) <= exact.certificate.upper
@@ -66,12 +67,46 @@ def test_hard_constraints(tmp_path, reduce):
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"), [("B2:square", "tr K"), ("basis:pcp", "more than make points share")]
-)
-def test_what_has_no_words(small, tmp_path, kind, words):
-    with pytest.raises(nm.UnsupportedError, match=words):
-        small(kind).to_sdpa(tmp_path / "p.dat-s")
+def test_what_has_no_words(small, tmp_path):
+    L, pairs = side_information("iris", 24)
+    problem = nm.simple_npkl(L, pairs, loss="square", p=3, trace_bound=24.0)
+    with pytest.raises(nm.UnsupportedError, match="takes tr K and tr K"):
+        problem.to_sdpa(tmp_path / "p.dat-s")
+
+
+X = np.random.default_rng(0).normal(size=(14, 3))
+BUILT = {
+    "mvu": lambda: nm.mvu(X, 4),
+    "reg_mvu": lambda: nm.reg_mvu(X, 4, 5, 10.0),
+    "colored_mvu": lambda: nm.colored_mvu(X, np.arange(14) % 2, n_neighbors=4, trace_bound=14.0),
+    "psde": lambda: nm.psde(nm.Pairs(14, [(i, i + 1) for i in range(13)], [(0, 5), (3, 9)]), C=3.0),
+    "distances": lambda: nm.distances(([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 1.0, 1.5]), penalty=0.1),
+    "penalty": lambda: nm.Problem(
+        nm.laplacian(X, 4),
+        nm.LossTerm(nm.Entries(14, ([0, 2], [5, 6])), "hinge", [1.0, -1.0]),
+        nm.TracePower(2, penalty=0.5),
+    ),
+    "conformal_eigenmaps": lambda: nm.conformal_eigenmaps(X, 4, 4),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_formulations_over_any_basis(name, tmp_path):
+    problem = BUILT[name]()
+    exact = problem.solve(tol=1e-8)
+    path = problem.to_sdpa(tmp_path / "p.dat-s")
+    value, x, K = solved(path)
+    file = as_sdpa(problem)
+    size = max(problem.reference, abs(exact.objective))
+    assert -value - file.constant == pytest.approx(exact.objective, rel=1e-4, abs=1e-5 * size)
+    y = file.multipliers(problem, x)
+    K = K if problem.basis is None else problem.lift(problem.lift(K).T)
+    found = nm.certify(problem, K, y, kind="kernel")
+    assert abs(found.objective - exact.objective) <= 1e-3 * size
+    again = nm.Problem.from_sdpa(path)
+    V = problem.lift(np.random.default_rng(1).normal(size=(problem.order, 2)))
+    assert again.objective_of_factor(V) == problem.objective_of_factor(V)
+    assert again.sizes == problem.sizes
 
 
 def test_linear_losses_alone_have_nothing_to_state(tmp_path):

@@ -278,7 +278,7 @@ COMMANDS = (
   npkl certify problem.dat-s --answer answer.npz --out judged.json""",
         (
             _file("source", "the program in SDPA's sparse format: .dat-s or .dat-s.gz", None),
-            _file("--answer", "a file of CSDP, DSDP, SDPA or SDPLR, or a saved solution (.npz)", required=True),
+            _file("--answer", "an answer of CSDP, DSDP, SDPA or SDPLR, or a saved one (.npz)", required=True),
             _field("tol", "relative gap up to which a solution counts as optimal"),
             _field("feasibility", "violation up to which a solution counts as feasible"),
             _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
