@@ -15,7 +15,10 @@ COSTS = (
     "laplacian", "laplacian", "unshifted", "identity", "zero", "negative", "indefinite", "rank_one",
     "cancelling",
 )  # fmt: skip
-FUNCTIONALS = (*("diagonal", "entries") * 2, "distances", "differences", "combinations", "trace", "total sum")
+FUNCTIONALS = (
+    *("diagonal", "entries", "matrices") * 2, "distances", "differences", "combinations", "trace",
+    "total sum",
+)  # fmt: skip
 POWERS = (1.0, 1.01, 1.5, 2.0, 2.0, 3.0, 4.0, 7.0)
 ODD_POWERS = (1 + 1e-12, 1.0001, 50.0, 1e5, 1e9)
 UNITS = [1.0] * 12 + [1e-7, 1e7, 1e-100, 1e100, 1e-150, 1e150]  # of cost and weights together
@@ -81,11 +84,35 @@ def combinations(draw, p: int):
 
 
 @st.composite
+def matrices(draw, n: int):
+    """Symmetric matrices of any sign: squares vv' and nearly squares, multiples, entries of all sizes, zero."""
+    m, rng = draw(st.integers(1, 4)), np.random.default_rng(draw(st.integers(0, 10**6)))
+    out = []
+    for _ in range(m):
+        v = rng.integers(-2, 3, size=n).astype(float)
+        kind = draw(st.sampled_from(["square", "nearly", "any", "sizes", "diagonal", "zero", "last"]))
+        M = np.outer(v, v) * draw(st.sampled_from([1.0, -1.0, 0.5, 1e-8, 1e8]))
+        if kind in ("any", "sizes"):
+            M = rng.normal(size=(n, n)) * (10.0 ** rng.uniform(-8, 8, (n, n)) if kind == "sizes" else 1.0)
+            M = np.where(rng.random((n, n)) < 0.5, M, 0.0)
+        if kind == "nearly":
+            M[0, 0] += 1e-9
+        if kind == "diagonal":
+            M = np.diag(v)
+        if kind == "last" and out:
+            M = out[-1] * draw(st.sampled_from([-1.0, 1.0, 1 / 3]))
+        out.append(np.zeros((n, n)) if kind == "zero" else (M + M.T) / 2)
+    return nm.SparseMatrices(n, out)
+
+
+@st.composite
 def functionals(draw, n: int):
     """A few values of a kernel over n points."""
     kind = draw(st.sampled_from(FUNCTIONALS))
     m = draw(st.integers(1, 4))
     point = st.integers(0, n - 1)
+    if kind == "matrices":
+        return draw(matrices(n))
     if kind == "diagonal":
         every = draw(st.booleans())
         i = list(range(n)) if every else draw(st.lists(point, min_size=1, max_size=3))
@@ -145,6 +172,7 @@ def equalities(draw, n: int, rng: np.random.Generator):
                 "of a kernel",
                 "one",
                 "centred",
+                "squares",
                 "impossible",
                 "twice",
                 "a rounding",
@@ -165,6 +193,9 @@ def equalities(draw, n: int, rng: np.random.Generator):
         return (nm.Constraint(nm.Entries(n, ([0], [0])), equal=size),)
     if kind == "centred":
         return (nm.Constraint(nm.TotalSum(n), equal=0.0),)
+    if kind == "squares":
+        f = draw(matrices(n))
+        return (nm.Constraint(f, equal=0.0), nm.Constraint(nm.Trace(n), equal=size))
     if kind == "impossible":
         return (
             nm.Constraint(nm.Entries(n, every), equal=size),
