@@ -90,10 +90,7 @@ class Certificate(Owner):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
     >>> found = solution.certificate
     >>> found.bound <= found.upper
@@ -252,11 +249,7 @@ def _in_units(
 
 
 def relative_gap(problem: Statement, objective: float, bound: float, gap: float | None = None) -> float:
-    """The relative gap ``gap / (reference + |objective| + |bound|)``; the gap is their difference by default.
-
-    The reference is `Problem.reference`, in the units of the problem. The relative gap is inf if a number is
-    not finite.
-    """
+    """The relative gap, ``gap / (reference + |objective| + |bound|)``; gap is their difference by default."""
     gap = objective - bound if gap is None else gap
     if not (np.isfinite(objective) and np.isfinite(bound) and np.isfinite(gap)):
         return float("inf")

@@ -102,10 +102,7 @@ def _small_enough(problem: Statement) -> bool:
 
 
 def _centred(problem: Statement) -> tuple[Basis, float] | None:
-    """A basis of the kernels of `bound_of_centred`, and a bound on how far its columns are from centred.
-
-    None if no component may be translated, or if the basis would be too large.
-    """
+    """A basis of the kernels of `bound_of_centred`, and a bound on how far its columns are from centred."""
     if not _small_enough(problem):
         return None
     coo = problem.cost.tocoo()

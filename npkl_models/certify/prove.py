@@ -90,10 +90,7 @@ def certify(
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
     >>> nm.certify(problem, solution.K).certifies(1e-6)
     True

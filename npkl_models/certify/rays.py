@@ -37,10 +37,7 @@ CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' s
 
 
 def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None = None) -> bool:
-    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given.
-
-    The multipliers y of a solver, if given, are tried first.
-    """
+    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given."""
     given = [] if y is None or not y.finite else [_inner(problem, y)]
     problem, V = in_binary_units(problem, V)
     if not problem.constraints:

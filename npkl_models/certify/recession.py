@@ -110,10 +110,7 @@ def _directions(problem: Statement, V: Array) -> list[Array]:
 
 
 def _kept_still(problem: Statement) -> Array | None:
-    """A basis of the directions that keep certain squares at zero; None if there are no such squares.
-
-    These are the squares whose multipliers may grow without limit.
-    """
+    """A basis of the directions that keep certain squares at zero; None if there are no such squares."""
     M, any_ = sp.csr_array(problem.cost.shape), False
     for term in problem.terms:
         held = squares(term.functional) & np.isinf(term.domain[1])

@@ -97,10 +97,7 @@ def _mixture(
 
 
 def worth(problem: Statement, y: Multipliers, eps: float) -> float:
-    """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf.
-
-    The estimate is also -inf if the floor of the cost exceeds rounding, since other repairs then do as well.
-    """
+    """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf."""
     norm = max(norm_bound(problem.cost), problem.cost_unit)
     floor = cost_floor(problem) + problem.regularizer.shift
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
@@ -128,10 +125,7 @@ def _search(problem: Statement) -> tuple[Multipliers, float] | None:
 
 
 def _start(problem: Statement) -> tuple[Multipliers, float, Array]:
-    """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors.
-
-    These are zero multipliers or one of `tops`, whichever have the largest eigenvalue for what they pay.
-    """
+    """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors."""
     zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
     above = tops(problem)
     if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long

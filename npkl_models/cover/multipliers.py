@@ -28,24 +28,12 @@ BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Stored multipliers with a proved slack.
+    """Stored multipliers with a proved slack."""
 
-    Attributes
-    ----------
-    x : float
-        Coordinate at which they were proved.
-    y : Multipliers
-        The multipliers.
-    support : float
-        Upper bound on R*(-S) at this coordinate.
-    paid : float
-        Upper bound on sum f*(y) + nu'b + b^2 sum d at this coordinate.
-    """
-
-    x: float
-    y: Multipliers
-    support: float
-    paid: float
+    x: float  # coordinate at which they were proved
+    y: Multipliers  # the multipliers
+    support: float  # upper bound on R*(-S) at this coordinate
+    paid: float  # upper bound on sum f*(y) + nu'b + b^2 sum d at this coordinate
 
     def support_at(self, axis: Axis, x: float) -> float:
         """An upper bound on R*(-S) at another coordinate; R* is homogeneous in the parameter of the trace."""
@@ -100,10 +88,7 @@ def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple
 
 
 def mixed_bound(axis: Axis, x: float, one: DualPoint | None, other: DualPoint | None) -> float:
-    """The lower bound at x of the mixture of two dual points that lies at x; -inf if one is missing.
-
-    A mixture with any other share gives a bound, too, but hardly a better one.
-    """
+    """The lower bound at x of the mixture of two dual points that lies at x; -inf if one is missing."""
     if one is None or other is None:
         return float("-inf")
     u = (x - one.x) / (other.x - one.x) * (1 - 8 * UNIT)  # with p = 1 the slack plus x I is PSD up to here

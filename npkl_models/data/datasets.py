@@ -43,12 +43,6 @@ class Dataset:
 
     A class of -1 is unknown. A table may have ``ids``, the names of its rows, and ``columns``, those of X;
     ``about`` says in words which columns are used.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.datasets.load("iris").y[:3]
-    array([0, 0, 0])
     """
 
     name: str
@@ -65,13 +59,7 @@ class Dataset:
         return len(self.X)
 
     def subset(self, n: int, random_state: int = 0) -> Dataset:
-        """A data set of ``n`` points that are drawn at random; they keep their order.
-
-        Raises
-        ------
-        ProblemError
-            If ``n`` is below 2 or above the number of points.
-        """
+        """A data set of ``n`` points that are drawn at random; they keep their order."""
         if not 2 <= n <= self.n:
             raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
         chosen = np.sort(generator(random_state).permutation(self.n)[:n])
@@ -120,14 +108,7 @@ SOURCES: dict[str, Source] = {
 
 
 def names() -> list[str]:
-    """The names of all data sets that `load` knows.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.datasets.names()[:3]
-    ['iris', 'wine', 'breast_cancer']
-    """
+    """The names of all data sets that `load` knows."""
     return list(SOURCES)
 
 
@@ -150,13 +131,6 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
         If the name is unknown.
     DatasetUnavailableError
         If the set was not found; the message tells where it was searched for and what to do.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> data = nm.datasets.load("wine")
-    >>> data.n, data.X.shape[1], nm.datasets.load("wine", n=60).n
-    (178, 13, 60)
     """
     key = str(name).replace("-", "_").lower()  # a value that is no text is an unknown name
     if key not in SOURCES:

@@ -72,14 +72,7 @@ def swiss_roll(
 
 
 def unrolled(X: Array) -> Array:
-    """Positions (n x 2) on the sheet, along and across, of points (n x 3) of a Swiss roll without noise.
-
-    Examples
-    --------
-    >>> from npkl_models.data.synthetic import swiss_roll, unrolled
-    >>> unrolled(swiss_roll(500, even=True)[0]).max(axis=0).round(1)
-    array([89.1, 21. ])
-    """
+    """Positions (n x 2) on the sheet, along and across, of points (n x 3) of a Swiss roll without noise."""
     return np.column_stack([_arc(np.hypot(X[:, 0], X[:, 2])) - _arc(INNER), X[:, 1]])
 
 

@@ -65,11 +65,7 @@ class Recorder:
         return self._ask(row)
 
     def judged(self, final: Array | None, progress: Callable[[int, int], None]) -> list[Step]:
-        """The steps that are shown; the last step is the solution.
-
-        Without anchors, each step is rotated to the step before. ``final`` is the factor of the solution, if
-        there is one.
-        """
+        """The steps that are shown; the last step is the solution."""
         if not self.rows:
             raise ProblemError(
                 "to be shown step by step, a solver must have a factor at each iteration, got "
@@ -109,10 +105,7 @@ def shown(count: int) -> list[int]:
 
 
 def numbers(steps: list[Step], labels: Any, anchors: Anchors | None = None) -> dict[str, Any]:
-    """The steps for the page; the points are in the order of their classes, and anchors are marked.
-
-    With anchors, all places are to one scale.
-    """
+    """The steps for the page; the points are in the order of their classes, and anchors are marked."""
     known = np.zeros(len(steps[0].direction)) if labels is None else np.asarray(labels)
     order, proofs = np.argsort(known, kind="stable"), [one.proof for one in steps]
     size, marked = None, None

@@ -114,10 +114,7 @@ class ConstraintMap:
         return np.concatenate(left), np.concatenate(right)
 
     def normal(self, V: Array) -> Normal | None:
-        """JJ' of the derivative J at V, and the adjoint of J; None if J would be too large.
-
-        With `vectors`, JJ' is a sum of products of inner products, and J is not formed.
-        """
+        """JJ' of the derivative J at V, and the adjoint of J; None if J would be too large."""
         if self.vectors is None:
             J = self.derivative(V)
             return None if J is None else (outer(J), lambda x: (J.T @ x).reshape(V.shape[1], -1).T)

@@ -29,31 +29,16 @@ CENTRED = 64 * UNIT  # a basis counts as centred if the norm of its column sums 
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """A problem over the kernels of a face, which a basis describes.
+    """A problem over the kernels of a face, which a basis describes."""
 
-    Attributes
-    ----------
-    problem : Problem
-        The problem over the face, without the constraints that the basis meets.
-    kept : tuple of ndarray of bool
-        For each constraint of the original problem, which of its values are kept.
-    heir : ndarray of int
-        For each value of all constraints, the kept value that is equal on the face; -1 if the face makes the
-        value zero.
-    sign : ndarray of float
-        -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1.
-    losses : int
-        Number of loss terms of the original problem.
-    whole : bool
-        Whether the face is the whole cone, and the problem is unchanged.
-    """
-
-    problem: Statement
-    kept: tuple[Mask, ...]
+    problem: Statement  # the problem over the face, without the constraints that the basis meets
+    kept: tuple[Mask, ...]  # for each constraint of the original problem, which of its values are kept
+    # for each value of all constraints, the kept value that is equal on the face; -1 if the face makes the
+    # value zero
     heir: Index
-    sign: Array
-    losses: int
-    whole: bool = False
+    sign: Array  # -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1
+    losses: int  # number of loss terms of the original problem
+    whole: bool = False  # whether the face is the whole cone, and the problem is unchanged
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers over the face, from those of the original problem; equal values add up."""

@@ -31,29 +31,6 @@ def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that replaces ``path`` only if the block ends without an error.
 
     If anything goes wrong, even a crash or a full disk, the old file stays as it was.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    binary : bool
-        Whether bytes are written; otherwise text in UTF-8 with lines that end in a line feed.
-
-    Raises
-    ------
-    WriteError
-        If the file cannot be written; the message names the file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from npkl_models.files.atomic import written
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with written(folder / "a.txt") as file:
-    ...     _ = file.write("whole")
-    >>> [path.name for path in folder.iterdir()], (folder / "a.txt").read_text()
-    (['a.txt'], 'whole')
     """
     target = Path(os.path.realpath(path))
     how: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}

@@ -24,29 +24,7 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @contextmanager
 def gate(path: object, expected: str) -> Iterator[None]:
-    """Turn every error in the block into a `ProblemError` that names the file and its expected content.
-
-    Parameters
-    ----------
-    path : object
-        Name of the file in the error.
-    expected : str
-        Expected content, such as "a whole .npz file".
-
-    Raises
-    ------
-    ProblemError
-        If an error is raised in the block. An `NPKLError` that names the file is raised unchanged.
-
-    Examples
-    --------
-    >>> from npkl_models.files.gate import gate
-    >>> with gate("table.csv", "a table of numbers"):
-    ...     float("one")
-    Traceback (most recent call last):
-        ...
-    npkl_models.errors.ProblemError: table.csv must be a table of numbers, got one that is not: could not ...
-    """
+    """Turn every error in the block into a `ProblemError` that names the file and its expected content."""
     try:
         yield
     except NPKLError as error:
@@ -60,13 +38,7 @@ def gate(path: object, expected: str) -> Iterator[None]:
 
 
 def content(path: Path, unpacked: bool = True) -> bytes:
-    """The bytes of a file; a .gz or .bz2 file is unpacked.
-
-    Raises
-    ------
-    ProblemError
-        If there is no regular file, or if the file unpacks to too many bytes for its size.
-    """
+    """The bytes of a file; a .gz or .bz2 file is unpacked."""
     size = size_of(path)
     opener = PACKED.get(path.suffix) if unpacked else None
     if opener is None:

@@ -66,11 +66,7 @@ def colored_mvu(
     Notes
     -----
     Song, Smola, Borgwardt & Gretton, NIPS 20, 2008, for the criterion; Zhuang, Tsang & Hoi, JMLR 12, 2011,
-    section 6.1 and eq. (31), for this form. With a bound that binds, K = sqrt(B / tr A_+^2) A_+ with
-    A = HYH - sum y_ij M_ij at the multipliers y of the distances. A shift of all points changes no distance.
-    K is centred because a centred kernel has the smallest norm, or (without a regulariser) by a basis.
-
-    For two classes of signs +1 and -1, H yy' H is twice the HYH of the classes.
+    section 6.1 and eq. (31), for this form. Without a regulariser, a basis centres K.
     """
     found = neighborhood(X, n_neighbors, metric, components)
     cost = sp.csr_array(-doubly_centred(label_kernel(labels_or_kernel, found.n)))

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree, reverse_cuthill_mckee
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.basis import Basis, wavelets_of
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.graph import check_points
 from npkl_models.model.neighbors import distances_of, nearest_between, nearest_neighbors
@@ -40,7 +40,7 @@ class Neighborhood:
     @property
     def centred(self) -> Basis:
         """A sparse basis of all centred vectors, in an order in which neighbours are close."""
-        return centred_wavelets(reverse_cuthill_mckee(self.graph, symmetric_mode=True).astype(np.intp))
+        return wavelets_of(self.graph)
 
     def term(self, weight: float) -> LossTerm:
         """The loss term with a square loss for each distance."""

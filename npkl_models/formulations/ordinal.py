@@ -63,9 +63,7 @@ def ordinal(
     Notes
     -----
     Agarwal et al., AISTATS 2007 (the hinge); van der Maaten & Weinberger, MLSP 2012 (the logistic loss, which
-    is convex in K). The trace of a kernel is smallest if its points have mean zero, and this changes no
-    distance. So the optimal kernel is centred without a constraint. The cost is lambda I, so a lower bound
-    can always be proved.
+    is convex in K). The optimal kernel is centred, since its trace is then smallest.
     """
     rows, weight = merged(read_comparisons(comparisons, "comparisons"), weights)
     tied = None if ties is None else merged(read_comparisons(ties, "ties"), None)

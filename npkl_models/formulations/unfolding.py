@@ -72,16 +72,9 @@ def mvu(
     Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Both forms are dense (n x n), so
     they are for small n; `reg_mvu` has a small basis.
 
-    1'K1 = 0 excludes every positive definite K. So does a clique whose points lie in fewer dimensions than
-    they could (five points in a plane): all its distances are known, and with them the rank of its part of K.
-    The basis is orthogonal to the constant vector and to all directions that cliques fix
-    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010). Distances that depend on other distances over
-    this basis are left out. In exact arithmetic the problem is the same.
-
-    The distances in memory are rounded, however. To the last bit, the distances of five points in a plane
-    belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
-    over the basis, with the distances that are kept. All other distances hold to rounding;
-    ``mvu(..., reduce=False).violation(V)`` measures how well.
+    The basis is orthogonal to the constant vector and to all directions that flat cliques fix
+    (`npkl_models.presolve.cliques`). Distances that depend on others over this basis are left out. They hold
+    to rounding, and the certificate is about the problem with the distances that are kept.
     """
     found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()

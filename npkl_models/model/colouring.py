@@ -63,10 +63,7 @@ def neighbours(pairs: Pairs) -> tuple[list[set[int]], dict[tuple[int, int], list
 def coloured(
     near: Sequence[set[int]], k: int, preferred: Index | None = None
 ) -> tuple[list[int] | None, bool]:
-    """Colours below k with different ones for neighbours, or None; and whether that is decided.
-
-    ``preferred`` (n, k) has the colours of each vertex, the best one first.
-    """
+    """Colours below k with different ones for neighbours, or None; and whether that is decided."""
     wish = [list(range(k))] * len(near) if preferred is None else preferred.tolist()
     last = _peeled(near, k)
     core = set(range(len(near))).difference(last)

@@ -33,11 +33,7 @@ class Finding:
 
 
 def diagnose(problem: Statement | Pairs, n_clusters: int | None = None) -> tuple[Finding, ...]:
-    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none.
-
-    Problems of comparisons and of measured distances are judged in their own words. Of pairs, contradictions
-    are found, and whether ``n_clusters`` clusters cannot keep them.
-    """
+    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none."""
     if isinstance(problem, Pairs):
         return tuple(Finding(kind, message) for kind, message in of_pairs(problem, n_clusters))
     own = OWN.get(problem.name)

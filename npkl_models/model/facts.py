@@ -88,10 +88,7 @@ def growing_distances(problem: Statement) -> list[Mask]:
 
 @fact
 def diagonal_floor(problem: Statement) -> float:
-    """A proved lower bound on the spectrum of sum_e M_e over all upper bounds on K_ii; -inf without proof.
-
-    An equality is an upper bound, too.
-    """
+    """A proved lower bound on the spectrum of sum_e M_e over all upper bounds on K_ii; -inf without proof."""
     none = [np.zeros(e.functional.size, dtype=bool) for e in problem.losses]
     return _floor_of(problem, [*none, *map(bounded_diagonal, problem.constraints)])
 

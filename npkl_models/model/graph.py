@@ -6,7 +6,6 @@ graph. The width is half the average distance between a point and its ten neares
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,7 @@ ROUNDED = 2  # a degree is raised by this multiple of the rounding error of its 
 
 def knn_affinity(
     X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
-    search: str = "auto", progress: bool | None = None, mutual: bool = False,
-    cache_dir: str | Path | None = None,
+    search: str = "auto", mutual: bool = False,
 ) -> Matrix:  # fmt: skip
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
@@ -49,16 +47,12 @@ def knn_affinity(
         Any metric of `sklearn.neighbors.NearestNeighbors`.
     search : {"auto", "exact", "approximate"}
         "exact" uses a tree of scipy for Euclidean distances in up to 15 dimensions, else scikit-learn.
-        "approximate" uses faiss for Euclidean distances, else pynndescent (extra ``neighbors``); either is
-        seeded. If one is installed, "auto" takes "approximate" from 50,000 points on in five or more
-        dimensions, and from 10,000 points on in 50 or more dimensions.
-    progress : bool, optional
-        Whether to show a progress bar; None shows a bar on a terminal from 20,000 points on.
+        "approximate" uses faiss (extra ``neighbors``), seeded, for Euclidean distances. If it is installed,
+        "auto" takes it from 50,000 points on in five or more dimensions, and from 10,000 points on in 50 or
+        more dimensions.
     mutual : bool
         Whether an edge needs each of its two points among the neighbours of the other. Such graphs tend to
         fall apart into components.
-    cache_dir : path, optional
-        Folder of a cache: the neighbours are stored there and found again by the contents of X.
 
     Raises
     ------
@@ -71,13 +65,12 @@ def knn_affinity(
         If a few features with large numbers decide the distances (`npkl_models.model.scales.unscaled`).
     """
     warn_of_scales(X, metric)
-    return affinity(X, n_neighbors, sigma, metric, search, progress, mutual, cache_dir)
+    return affinity(X, n_neighbors, sigma, metric, search, mutual)
 
 
 def affinity(
     X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
-    search: str = "auto", progress: bool | None = None, mutual: bool = False,
-    cache_dir: str | Path | None = None,
+    search: str = "auto", mutual: bool = False,
 ) -> Matrix:  # fmt: skip
     """`knn_affinity` without its warning, for callers who say themselves what is wrong with the scales."""
     X = check_points(X)
@@ -86,7 +79,7 @@ def affinity(
     if n_neighbors >= n:
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
-    distance, neighbor = nearest_neighbors(X, reach, metric, search, progress, cache_dir)
+    distance, neighbor = nearest_neighbors(X, reach, metric, search)
     width = _width(sigma, distance, n_neighbors)
     near, j = distance[:, :n_neighbors], neighbor[:, :n_neighbors]
     weight = np.exp(-((near / width) ** 2) / 2)
@@ -125,7 +118,6 @@ def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
 def laplacian(
     X_or_affinity: Any, n_neighbors: int = 5, normalized: bool = True, shift: float = 0.0,
     sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto",
-    progress: bool | None = None,
 ) -> Matrix:  # fmt: skip
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
@@ -138,17 +130,12 @@ def laplacian(
     X_or_affinity : array_like or sparse
         Points (n x d), or a symmetric non-negative affinity (n x n). The input is an affinity if it is sparse
         and square, or if ``metric="precomputed"``.
-    n_neighbors, sigma, metric, search, progress
+    n_neighbors, sigma, metric, search
         Parameters of `knn_affinity`; unused for an affinity.
     normalized : bool
         Whether the Laplacian is normalised.
     shift : float
         Number that is added to the diagonal, at least 0.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of shape (n, n)
-        The Laplacian.
 
     Warns
     -----
@@ -169,7 +156,7 @@ def laplacian(
         S = _check_affinity(given)
     else:
         warn_of_scales(given, metric)
-        S = affinity(given, n_neighbors, sigma, metric, search, progress)
+        S = affinity(given, n_neighbors, sigma, metric, search)
     shift = real_number(shift, "shift")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")

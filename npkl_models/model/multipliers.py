@@ -25,14 +25,11 @@ class Multipliers(Owner):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
     >>> y = solution.certificate.multipliers
-    >>> [part.size for part in y.terms]  # the pairs, and the diagonal
-    [3, 6]
+    >>> [part.size for part in y.terms]
+    [1]
     >>> problem.dual_bound(y) <= solution.objective + 1e-9
     True
     """

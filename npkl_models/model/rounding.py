@@ -160,10 +160,7 @@ def _underflow(problem: Statement) -> float:
 def slack_sizes(
     problem: Statement, y: Multipliers, nu: tuple[Array, ...], x: Array | None = None
 ) -> tuple[Array, float]:
-    """Row sums of |C| + sum |y_e| |M_e| (times diag(x)), and the largest number of summands in a row.
-
-    Rounding errors of the slack are relative to these row sums.
-    """
+    """Row sums of |C| + sum |y_e| |M_e| (times diag(x)), and the largest number of summands in a row."""
     size, count = _rows(problem, (*y.losses, *nu), x)
     return size, float(np.max(count, initial=0.0))
 

@@ -45,10 +45,7 @@ def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
 
 
 def least_unit(constraints: Sequence[Constraint], kernel: float) -> float:
-    """The unit of kernels in a reference value: the least that a constraint asks for if any matrices enter.
-
-    A large target of one such constraint says nothing about the size of the objective.
-    """
+    """The unit of kernels in a reference value: the least that a constraint asks for if matrices enter."""
     if all(np.ndim(part.functional.magnitudes) == 0 for part in constraints):
         return kernel
     asked = np.concatenate([np.abs(part.value / part.functional.magnitudes) for part in constraints])

@@ -36,14 +36,6 @@ class Statement(Owner):
 
     The parameters are the same as for `npkl_models.Problem`, the subclass with methods that solve and show
     the problem.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
-    >>> from npkl_models.model.statement import Statement
-    >>> Statement(L, nm.LossTerm(nm.Entries(3, (pairs.i, pairs.j)), "hinge", pairs.sign))
-    Statement(unnamed: n=3, 2 pairs hinge, regularizer=none)
     """
 
     cost: Matrix
@@ -176,11 +168,7 @@ class Statement(Owner):
         return tuple(term.functional.value_of_product(left, Q) for term in self.losses)
 
     def violation(self, V: Array) -> float:
-        """The largest amount by which K = VV' misses a constraint, relative to the data of the constraint.
-
-        Constraints are those among the terms, a bound of the regulariser, and the basis; see
-        `npkl_models.model.misses`.
-        """
+        """The largest amount by which K = VV' misses a constraint, relative to the data of the constraint."""
         V = read_values(V, (self.n, None), "a factor")
         return worst(misses(self, V))[0] if np.isfinite(V).all() else float("inf")
 
@@ -269,13 +257,7 @@ class Statement(Owner):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a problem that `save` wrote, or the problem of a saved solution.
-
-        Raises
-        ------
-        ProblemError
-            If the file is not as `save` wrote it. The message names the file and the defect.
-        """
+        """Read a problem that `save` wrote, or the problem of a saved solution."""
         with gate(path, "a saved problem"):
             return cls.unpack(*storage.read(path, "parts"))
 

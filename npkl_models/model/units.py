@@ -29,21 +29,11 @@ EVEN = 2  # exponents of the kernel's unit are even, so that its root is a power
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """A problem, the same problem in other units, and the conversions between the two.
+    """A problem, the same problem in other units, and the conversions between the two."""
 
-    Attributes
-    ----------
-    whole : Problem
-        The problem as it was stated.
-    problem : Problem
-        The problem in its own units.
-    cost, root : float
-        The unit t of cost, and the square root of the unit s of kernels.
-    """
-
-    whole: Statement
-    problem: Statement
-    cost: float = 1.0
+    whole: Statement  # the problem as it was stated
+    problem: Statement  # the problem in its own units
+    cost: float = 1.0  # the unit t of cost, and the square root of the unit s of kernels
     root: float = 1.0
 
     @property

@@ -44,44 +44,17 @@ class Flat:
 
     Let K be a kernel of the face that meets the kept distances. A distance that is left out, with the value
     b, then differs from b by at most ``missed * b + tilt * tr K``.
-
-    Attributes
-    ----------
-    basis : Basis
-        Q (n x s).
-    kept : ndarray of bool
-        Which pairs are kept: their distances are independent of each other over the face.
-    cliques : int
-        Number of flat cliques.
-    missed : float
-        Largest difference, relative to b, between b and the value that the kept distances imply.
-    tilt : float
-        Largest distance (Frobenius) between Q'MQ and its combination of kept matrices.
     """
 
-    basis: Basis
-    kept: Mask
-    cliques: int
-    missed: float
-    tilt: float
+    basis: Basis  # q (n x s)
+    kept: Mask  # which pairs are kept: their distances are independent of each other over the face
+    cliques: int  # number of flat cliques
+    missed: float  # largest difference, relative to b, between b and the value that the kept distances imply
+    tilt: float  # largest distance (Frobenius) between Q'MQ and its combination of kept matrices
 
 
 def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
-    """The face of the flat cliques of a graph of distances; None if there is no face, or rounding hides it.
-
-    Parameters
-    ----------
-    n : int
-        Number of points.
-    pairs : ndarray of shape (m, 2)
-        Distinct, of two different points each, i < j.
-    squared : ndarray of shape (m,)
-
-    Raises
-    ------
-    ProblemError
-        If no points can have the distances of a clique; the message names the clique.
-    """
+    """The face of the flat cliques of a graph of distances; None if there is none or rounding hides it."""
     known, values, best, idle, within = pairs, squared, None, 0, complement(n)
     for k in range(ROUNDS):
         rounded = FLAT if best is None else float(np.clip(FOLLOWED * best.missed, FLAT, CLEAR / 10))
@@ -109,10 +82,7 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
 
 
 def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
-    """The face of the range of U, if the distances determine a singular U; otherwise the same face.
-
-    U is computed from the given distances alone, so that no rounding of an earlier round enters.
-    """
+    """The face of the range of U, if the distances determine a singular U; otherwise the same face."""
     differences = flat.basis.dense[pairs[:, 0]] - flat.basis.dense[pairs[:, 1]]
     i, j = np.triu_indices(flat.basis.size)
     matrices = differences[:, i] * differences[:, j] * np.where(i == j, 1.0, 2.0)

@@ -32,10 +32,7 @@ UNKNOWN = EigenBound(-np.inf, np.inf, "none", np.zeros(0), 1.0)
 
 
 def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> EigenBound:
-    """Bound the smallest eigenvalue of the symmetric matrix S (n x n) from below, by the method of the query.
-
-    If a factor V (n x r) with S V close to zero is given, its range is deflated in Lanczos.
-    """
+    """Bound the smallest eigenvalue of a symmetric S (n x n) from below, by the method of the query."""
     exponent = max(int(np.frexp(norm_bound(S))[1]), -1_000)
     if abs(exponent) > ORDINARY:  # squares would be out of range; scaling by a power of two is exact
         unit = float(np.ldexp(1.0, exponent))

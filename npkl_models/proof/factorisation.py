@@ -122,11 +122,7 @@ def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: fl
 
 
 def eigenvalue_floor(G: Array) -> float:
-    """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite.
-
-    Inverse iterations estimate the eigenvalue, and a second factorisation proves a share of the estimate. The
-    bound is 0 if a factorisation fails.
-    """
+    """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite."""
     try:
         factor = scipy.linalg.cho_factor(G, lower=True, check_finite=False)
     except scipy.linalg.LinAlgError:

@@ -199,10 +199,7 @@ def _without_local(held: Deflation, query: Query, upper: float) -> tuple[Deflati
 
 
 def _misses(held: Deflation, accuracy: float, upper: float) -> bool:
-    """Whether the coupling of a deflation costs more than the accuracy, and its own eigenvalues do not.
-
-    A certificate allows twice the accuracy.
-    """
+    """Whether the coupling of a deflation costs more than the accuracy, and its own eigenvalues do not."""
     return bool(held.size and held.inner[0] >= -2 * accuracy and held.whole(NEAR_NULL * upper) < -accuracy)
 
 

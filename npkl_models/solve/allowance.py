@@ -23,26 +23,13 @@ class Allowance:
     the run if the rest of the run is predicted to take longer than the other backend. The prediction uses
     the objective at one third, two thirds and the end of the work so far. It assumes that the objective
     falls geometrically (Aitken 1926). If the objective does not fall so, the run goes on.
-
-    Attributes
-    ----------
-    most : float
-        Work that the run may do.
-    other : float
-        Work that the other backend is predicted to take.
-    tol : float
-        Target for the relative gap.
-    reference : float
-        Reference value of the relative gap; see `Problem.reference`.
-    used : bool
-        Whether the allowance has ended the run.
     """
 
-    most: float = float("inf")
-    other: float = float("inf")
-    tol: float = 1e-6
-    reference: float = 0.0
-    used: bool = False
+    most: float = float("inf")  # work that the run may do
+    other: float = float("inf")  # work that the other backend is predicted to take
+    tol: float = 1e-6  # target for the relative gap
+    reference: float = 0.0  # reference value of the relative gap; see `Problem.reference`
+    used: bool = False  # whether the allowance has ended the run
     rows: list[tuple[float, float]] = field(default_factory=list)
     asked: float = 0.0
 

@@ -49,10 +49,7 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
 
 
 def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
-    """The cost of a backend with ``free`` bytes of memory.
-
-    If the cost function raises an error, the cost is hopeless, so that the backend is no candidate.
-    """
+    """The cost of a backend with ``free`` bytes of memory."""
     try:
         return backend.cost(binary_units(problem).problem).within_memory(free)
     except Exception as error:

@@ -24,21 +24,13 @@ class Choice:
     """The choice of a backend, with its reason and the predictions for all backends.
 
     A choice unpacks as (name, reason), and prints as a table of the predictions.
-
-    Attributes
-    ----------
-    name, reason : str
-        Name of the backend, and the reason with the predictions for the other backends.
-    short : str
-        Reason without the other backends.
-    rows : tuple of (backend, seconds, bytes, words)
-        Predictions, the chosen backend first, then the quickest. Backends that do not support the problem
-        follow, with infinite seconds and the reason.
     """
 
-    name: str
+    name: str  # name of the backend, and the reason with the predictions for the other backends
     reason: str
-    short: str
+    short: str  # reason without the other backends
+    # predictions, the chosen backend first, then the quickest. Backends that do not support the problem
+    # follow, with infinite seconds and the reason
     rows: tuple[tuple[str, float, float, str], ...]
 
     def __iter__(self) -> Iterator[str]:
@@ -161,10 +153,7 @@ def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **opt
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> nm.solve(problem, "interior", tol=1e-8).status.name
     'OPTIMAL'
     """

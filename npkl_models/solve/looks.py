@@ -110,10 +110,7 @@ class Run:
         return proof if proof.rigour == "proved" else found
 
     def _judge_progress(self, iteration: int) -> tuple[Status | None, float]:
-        """The status to stop with, or None, and the bound.
-
-        The certificate decides, or the source's own criterion if the engine has one.
-        """
+        """The status to stop with, or None, and the bound."""
         if self.engine.met is None:
             return self._look_if_settled(iteration)
         return (Status.LOCALLY_SOLVED if self.engine.met else None), float("nan")

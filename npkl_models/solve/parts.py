@@ -34,10 +34,7 @@ def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
 def of_all(
     callback: Callable[[Iterate], bool | None], smaller: Smaller, found: list[Solution]
 ) -> Callable[[Iterate], bool | None]:
-    """A callback for the next part that calls the given callback with iterates of the whole problem.
-
-    Parts without a point count with K = 0. The bound of these iterates is nan.
-    """
+    """A callback for the next part that calls the given callback with iterates of the whole problem."""
     before, now = list(found), len(found)
     zeros = [np.zeros((part.n, 1)) for part in smaller.problems]
     points = [*(one.V if one.V is not None else zeros[k] for k, one in enumerate(before)), *zeros[now:]]

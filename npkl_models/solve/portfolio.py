@@ -25,7 +25,7 @@ from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.options import Options, require
+from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
 from npkl_models.solve.registry import backends, register, unregister
 from npkl_models.workers import spread
@@ -34,6 +34,9 @@ FAR_OFF = 0.1  # a point with a larger relative gap is no good start
 SHARPER = 0.3  # parts of a problem are solved to this share of tol
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 WITHOUT_END = float("inf")
+FOLLOWERS = 2  # backends that may follow the sure backend, or the first one if there is no sure backend
+LONGEST = 60.0  # seconds that may be predicted for a backend that follows where none is sure
+LATER = 10.0  # work of a backend after the sure one, as a multiple of its prediction, or of a second
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,19 +48,8 @@ class Portfolio:
 
     Parameters
     ----------
-    share : float
-        Work of the first backend, as a multiple of the prediction for the sure backend.
-    shortest : float
-        Smallest limit on the work of the first backend.
-    patience : float
-        Work of each backend after the sure backend, as a multiple of its own prediction.
-    last : float
-        Smallest limit on the work of each backend after the sure backend.
-    followers : int
-        Number of backends that may follow the sure backend. If there is no sure backend: number of backends
-        that may follow the first backend.
-    longest : float
-        Largest prediction of a backend that follows the first backend, if there is no sure backend.
+    share, shortest : float
+        Work of the first backend, as a multiple of the prediction for the sure backend, and the least of it.
     n_jobs : int
         Number of processes for independent parts of a problem; -1 is one for each core. With a ``callback``
         the parts are solved in turn.
@@ -65,31 +57,22 @@ class Portfolio:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> problem.solve(nm.Portfolio(share=10.0)).status.name
     'OPTIMAL'
     """
 
     share: float = 3.0
     shortest: float = 0.05
-    patience: float = 10.0
-    last: float = 10.0
-    followers: int = 2
-    longest: float = 60.0
     n_jobs: int = 1
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if name == "n_jobs":
-                known = number and isinstance(value, int) and (value == -1 or value >= 1)
-                require(
-                    known, "n_jobs of a Portfolio must be a whole number >= 1, or -1 for all cores", value
-                )
-            else:
-                require(number and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
+        for name in ("share", "shortest"):
+            value = getattr(self, name)
+            require(is_real(value) and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
+        whole = isinstance(self.n_jobs, int) and not isinstance(self.n_jobs, bool)
+        rule = "n_jobs of a Portfolio must be a whole number >= 1, or -1 for all cores"
+        require(whole and (self.n_jobs == -1 or self.n_jobs >= 1), rule, self.n_jobs)
 
     def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
         """The backends to try in turn, and how much work each may do.
@@ -102,13 +85,12 @@ class Portfolio:
         sure = next((name for name in order if costs[name].sure), None)
         first = first_of(costs, options)
         if sure is None:
-            second = [name for name in order if name != first and costs[name].seconds <= self.longest]
-            return [(name, WITHOUT_END) for name in (first, *second[: int(min(self.followers, len(second)))])]
+            second = [name for name in order if name != first and costs[name].seconds <= LONGEST]
+            return [(name, WITHOUT_END) for name in (first, *second[:FOLLOWERS])]
         if len(order) == 1:
             return [(first, WITHOUT_END)]
-        others = [name for name in order if name != sure]
-        others = others[: int(min(self.followers, len(others)))]
-        shares = [(name, max(self.patience * costs[name].seconds, self.last)) for name in others]
+        others = [name for name in order if name != sure][:FOLLOWERS]
+        shares = [(name, LATER * max(costs[name].seconds, 1.0)) for name in others]
         rest = [(sure, WITHOUT_END), *shares]
         most = max(self.share * costs[sure].seconds, self.shortest)
         return rest if first == sure else [(first, most), *rest]
@@ -246,10 +228,7 @@ def _attempt(
     problem: Statement, name: str, options: dict[str, Any], seconds: float, best: Solution | None,
     allowance: Allowance,
 ) -> Solution | None:  # fmt: skip
-    """Run one backend within its allowance, from the best point so far.
-
-    None if the backend does not support the problem and there is already a solution.
-    """
+    """Run one backend within its allowance, from the best point so far."""
     backend = backends()[name]
     own = usable(backend, options)
     if seconds < WITHOUT_END:
