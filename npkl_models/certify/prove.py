@@ -57,7 +57,7 @@ def certify(
     point : Solution, or ndarray of shape (n, r) or (n, n)
         A solution, a factor V or a kernel K. It is judged as it is given, and never moved.
     multipliers : Multipliers, optional
-        A dual point; by default it is taken from the solution or recovered from the point.
+        A dual point; by default that of the solution, or one recovered from the point.
     kind : {"auto", "factor", "kernel"}
         Meaning of an array. "auto" treats an n x n array as a kernel, which must be symmetric, and any other
         array as a factor.
@@ -68,18 +68,12 @@ def certify(
     failure_probability : float
         Probability that a randomised bound may fail.
     random_state : int, optional
-        Seed of the random starts. None takes the seed from the operating system. With a number, the starts
-        depend only on the number and on the tested matrix, so that a run can be repeated.
+        Seed of the random starts, which then depend on it and on the tested matrix; None takes any seed.
     quick : bool
         Whether to give up a sharp bound as soon as it is clear that the point is not optimal.
     feasibility : float
         Largest violation of the constraints, relative to their data, and largest negative part of a kernel,
         relative to its largest eigenvalue, of a point that counts as feasible.
-
-    Returns
-    -------
-    Certificate
-        The bounds and the gap.
 
     Raises
     ------

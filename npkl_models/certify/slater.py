@@ -74,11 +74,7 @@ def interior(problem: Statement, y: Multipliers) -> Interior | None:
 def slater(
     problem: Statement, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
 ) -> tuple[float, Multipliers] | None:
-    """The repair: the better of y mixed with ``inside``, if it belongs to this problem, and another point.
-
-    The other point is `strictly_feasible`. Points of a central path lose least: near it, both the smallest
-    eigenvalue of the slack and the distance of the bound from the optimum are about proportional to mu.
-    """
+    """The repair: the better of y mixed with ``inside``, if of this problem, and with `strictly_feasible`."""
     own = inside is not None and inside.problem is problem
     points = [(inside.y, inside.mu) if own and inside is not None else None, strictly_feasible(problem)]
     found = [_mixture(problem, y, eps, *point) for point in points if point is not None]

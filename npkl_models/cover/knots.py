@@ -24,8 +24,8 @@ from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.constraint import Constraint
+from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.misses import Miss, constraints_missed
-from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem

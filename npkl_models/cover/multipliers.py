@@ -18,8 +18,8 @@ from npkl_models.certify.certificate import CERTIFIED, Certificate
 from npkl_models.certify.fallbacks import ANCHORED, PLACED
 from npkl_models.cover.parameters import Axis
 from npkl_models.linalg import UNIT, Array
+from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 
 MIXED = 4 * UNIT  # relative error of a mixture of two numbers, and more

@@ -22,7 +22,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-MOST_POINTS = 300
+MOST_POINTS = 300  # the largest number of points whose iterates are judged
 SHOWN = 60  # the largest number of iterates shown; of more, the first ones and then fewer and fewer
 FIRST = 20
 KEPT = 3_000  # the largest number of factors that are kept while the solver runs

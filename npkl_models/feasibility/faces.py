@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array, Index, Mask, dense
-from npkl_models.model.basis import Basis, orthonormal, shared_rows
+from npkl_models.linalg import Array, Index, Mask, dense
+from npkl_models.model.basis import CENTRED, Basis, orthonormal, shared_rows
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
@@ -24,7 +24,6 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 LARGEST = 5_000  # most points for which a face of centred kernels is written as a (dense) basis
-CENTRED = 64 * UNIT  # a basis counts as centred if the norm of its column sums is at most this times n
 
 
 @dataclass(frozen=True, eq=False)

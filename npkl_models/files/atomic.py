@@ -18,10 +18,10 @@ from typing import IO, Any
 
 from npkl_models.errors import WriteError
 
-NAMED = 40  # the name of a part file begins with so many characters of the file's name
+NAMED = 40  # characters of a file's and of a machine's name in the name of a part file
 AGAIN = 5.0  # seconds between two searches of a folder for parts of dead processes
 PART = re.compile(r"\..*\.(?P<host>[^.]*)-(?P<process>\d+)-\d+\.part")
-HOST = re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())[:40]
+HOST = re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())[:NAMED]
 _count = itertools.count()
 _looked: dict[Path, float] = {}
 

@@ -21,7 +21,7 @@ from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.basis import wavelets_of
 from npkl_models.model.distances import SquaredDistances
-from npkl_models.model.pairs import components
+from npkl_models.model.mistakes import some, unjoined
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
@@ -145,39 +145,18 @@ def check_joined(
     names: Sequence[str] | None = None,
     source: object = "the problem",
 ) -> None:
-    """Raise an error if some of n points could move away without limit.
+    """Raise an error if some of n points could move away without limit, as no edges (m, 2) join them.
 
-    Parameters
-    ----------
-    edges : sequence of ndarray of int, shape (m, 2)
-        Pairs of points whose distance cannot grow without limit.
-    known : Anchors or None
-        The points that cannot move.
-    names : sequence of str, optional
-        Names of the n points, which the error then shows; numbers by default.
-    source : str or Path
-        What the error names first, such as the file of the distances.
-
-    Raises
-    ------
-    ProblemError
-        If edges join points to no anchor, or to no other point.
+    The error names ``source`` first, and then the points by their ``names``, or by their numbers.
     """
-    every = [np.zeros((0, 2), dtype=np.intp), *edges]
-    if known is not None:
-        every.append(np.stack([np.full_like(known.points, known.points[0]), known.points], axis=1))
-    count, label = components(n, np.concatenate(every))
-    if count == 1:
+    lost = unjoined(edges, np.zeros(0, dtype=np.intp) if known is None else known.points, n)
+    if not lost.size:
         return
-    home = label[known.points[0]] if known is not None else int(np.argmax(np.bincount(label)))
-    lost = np.flatnonzero(label != home)
     whom, what = "an anchor" if known is not None else "each other", "points" if names is None else "sensors"
-    shown = ", ".join(str(k) if names is None else names[k] for k in lost[:SHOWN])
-    more = f" and {lost.size - SHOWN} more" if lost.size > SHOWN else ""
     cure = "leave them out, or use a positive penalty" if names is None else "measure more, or leave them out"
     raise ProblemError(
         f"{source} must join all {what} to {whom} by distances or upper bounds, got {lost.size} of {n} "
-        f"{what} that could move without limit: {shown}{more}; {cure}"
+        f"{what} that could move without limit: {some(lost, names, SHOWN)}; {cure}"
     )
 
 

@@ -12,9 +12,9 @@ from npkl_models.linalg.owned import positive_number
 from npkl_models.model.losses import Loss
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
+from npkl_models.proof.bounds import DENSE_EIGH
 
 SHARE = 0.25  # the penalty by default, as a share of the smallest penalty whose kernel is zero
-DENSE = 400  # up to this number of points, LAPACK computes the eigenvalue
 
 
 def ordinal(
@@ -90,7 +90,7 @@ def largest_penalty(problem: Problem) -> float:
 def _largest(term: LossTerm) -> float:
     zero = np.zeros(term.functional.size)
     A = term.functional.adjoint(term.derivative(zero))
-    if term.functional.n <= DENSE:
+    if term.functional.n <= DENSE_EIGH:
         return max(-float(np.linalg.eigvalsh(A.toarray())[0]), 0.0)
     start = np.random.default_rng(0).standard_normal(term.functional.n)
     return max(-float(eigsh(A, k=1, which="SA", v0=start, return_eigenvectors=False)[0]), 0.0)

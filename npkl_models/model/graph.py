@@ -19,7 +19,6 @@ from npkl_models.model.scales import warn_of_scales
 
 WIDTH_NEIGHBORS = 10
 LARGEST = 1e150  # largest coordinate of a point
-ROUNDED = 2  # a degree is raised by this multiple of the rounding error of its sum
 
 
 def knn_affinity(
@@ -54,15 +53,10 @@ def knn_affinity(
         Whether an edge needs each of its two points among the neighbours of the other. Such graphs tend to
         fall apart into components.
 
-    Raises
-    ------
-    ProblemError
-        If X is not finite, ``n_neighbors`` is out of range, or the width is not positive.
-
     Warns
     -----
     UnscaledWarning
-        If a few features with large numbers decide the distances (`npkl_models.model.scales.unscaled`).
+        If a few features with large numbers decide the distances.
     """
     warn_of_scales(X, metric)
     return affinity(X, n_neighbors, sigma, metric, search, mutual)
@@ -137,11 +131,6 @@ def laplacian(
     shift : float
         Number that is added to the diagonal, at least 0.
 
-    Warns
-    -----
-    UnscaledWarning
-        If X_or_affinity are points of which a few features decide the distances, as in `knn_affinity`.
-
     Examples
     --------
     >>> import npkl_models as nm
@@ -162,7 +151,7 @@ def laplacian(
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
     n = S.shape[0]
     degree = np.asarray(S.sum(axis=1)).ravel()
-    spare = ROUNDED * (float(np.max(np.diff(S.indptr), initial=0)) + 8) * UNIT
+    spare = 2 * (float(np.max(np.diff(S.indptr), initial=0)) + 8) * UNIT
     if not normalized:
         return (sp.diags_array(degree * (1 + spare) + shift) - S).tocsr()
     root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)

@@ -59,7 +59,7 @@ def _numbers(values: Any) -> Array:
     return real_array(values, "multipliers")
 
 
-LARGEST_COST = 1e300  # sums of larger entries may not be finite
+LARGEST = 1e300  # sums of larger entries of costs or kernels may not be finite
 
 
 def symmetric_cost(cost: Any) -> Matrix:
@@ -70,7 +70,7 @@ def symmetric_cost(cost: Any) -> Matrix:
     C = finite(sp.csr_array(given), "cost matrix (Laplacian)")
     if C.shape[0] < 2:
         raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
-    if C.nnz and abs(C).max() > LARGEST_COST:
+    if C.nnz and abs(C).max() > LARGEST:
         raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
     skew = sp.coo_array(abs(C - C.T))
     scale = float(abs(C).max()) if C.nnz else 0.0

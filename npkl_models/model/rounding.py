@@ -23,12 +23,12 @@ from npkl_models.linalg import (
     longest_row,
     norm_bound,
 )
+from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 UNTOUCHED = 1e-280  # an error above this covers what underflow takes
-SUM = 64  # units of roundoff in a (pairwise) sum of numpy and in each of its terms
 
 
 def paid(problem: Statement, y: Multipliers) -> float:

@@ -57,8 +57,7 @@ def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
 
     A typical cost is the median of the diagonal entries of C that are not zero, times the unit of kernels. If
     there is neither a loss at K = 0 nor a cost, the median slope of the losses at K = 0 replaces the entry
-    (linear losses are a cost). The least loss and the smaller number are taken for one reason: a few heavy
-    pairs that can be met exactly must not make a large gap look small.
+    (linear losses are a cost). So a few heavy pairs that can be met exactly make no large gap look small.
     """
     diagonal = np.abs(cost.diagonal())
     diagonal = diagonal[diagonal > 0]

@@ -219,9 +219,7 @@ class Statement(Owner):
     def dual_bound(self, y: Multipliers | Sequence[Array]) -> float:
         """The dual objective -sum f*(y) - R*(-S(y)), a lower bound on the optimum; it may be -inf.
 
-        It is evaluated at the given y by a full eigendecomposition. A slack whose negative eigenvalues are
-        within rounding counts as PSD. The number serves for comparison and is no proof; `certify` proves a
-        bound, at any size.
+        Negative eigenvalues of the slack within rounding count as zero: this is no proof, as `certify` has.
         """
         S = dense(self.restrict(self.slack(y)))
         if not np.isfinite(S).all():

@@ -23,17 +23,10 @@ from npkl_models.linalg import Array, Index, Mask, symmetrize
 from npkl_models.model.basis import Basis, orthonormal
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
-FOLLOWED = 10.0  # the same for distances that follow from others, as a multiple of the error of the others
-CLEAR = 1e-9  # relative eigenvalue that is not rounding; a clique with one in between is left as it is
-COMMON = 1e-6  # singular value of all normals together that counts as zero; too large a face does no harm
-DEPENDENT = (
-    1e-11  # squared distance of a matrix of unit norm from the span of others at which it may be left out
-)
-DETERMINED = 1e-12  # distance from the span at which a further value counts as known
-MISSED = 1e-9  # if a distance that is left out may have a larger relative error, none is left out
+FOLLOWED = 10.0  # the same for what follows from other numbers, as a multiple of their error
+CLEAR = 1e-9  # a relative eigenvalue, or error of a distance that is left out, that is not rounding
 SUPPORT = 1e-8  # coefficients below this share of the largest are tried as zero
-JOINED = 1e-6  # length of the row q_i - q_j of a distance that is zero on the face
-IDLE = 2  # the search ends after so many rounds in a row that do not shrink the face
+JOINED = 1e-6  # length of a row q_i - q_j, or singular value of all normals together, that counts as zero
 ROUNDS = 20  # of cliques, each with the distances that the last round has determined
 BRANCHES = 500  # of the search from each point; missed cliques only leave a larger face
 
@@ -64,13 +57,13 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
             break
         within = basis  # a later round is less accurate, and may only shrink the face
         span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
-        if span.missed > MISSED or not span.kept.any():
+        if span.missed > CLEAR or not span.kept.any():
             break
         idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
         best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
         if 2 * span.kept.sum() == basis.size * (basis.size + 1):  # the distances determine U, singular or not
             return _of_range(best, pairs, squared)
-        if idle == IDLE:
+        if idle == 2:
             break
         more = _with_common_neighbors(n, known)
         value, determined = span.follow(basis.dense[more[:, 0]] - basis.dense[more[:, 1]])
@@ -96,7 +89,7 @@ def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
         return flat
     basis = Basis(orthonormal(flat.basis.dense @ vectors[:, ~null]))
     span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
-    if span.missed > MISSED or not span.kept.any():
+    if span.missed > CLEAR or not span.kept.any():
         return flat
     return Flat(basis, span.kept, flat.cliques, span.missed, span.tilt)
 
@@ -183,7 +176,7 @@ def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None
     if A.shape[0] > A.shape[1]:
         A = np.linalg.qr(A, mode="r")
     _, s, rows = np.linalg.svd(A)
-    rank = int(np.sum(s > COMMON))
+    rank = int(np.sum(s > JOINED))
     return Basis(orthonormal(within.dense @ rows[rank:].T)) if rank < within.size else None
 
 
@@ -207,13 +200,13 @@ class _Span:
         length = np.linalg.norm(differences, axis=1)
         kept, free = np.zeros(length.size, dtype=bool), np.flatnonzero(length > JOINED)
         unit = differences[free] / length[free, None]
-        L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=DEPENDENT)
+        L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=FOLLOWED * FLAT)
         first = free[pivots[:rank] - 1]
         kept[first] = True
         share = squared[first] / length[first] ** 2
         own = cls(kept, 0.0, 0.0, unit[pivots[:rank] - 1], share, np.tril(L)[:rank, :rank])
         value, tilt = own._all(differences)
-        kept[tilt > MISSED] = True
+        kept[tilt > CLEAR] = True
         out = ~kept
         off = np.abs(value - squared)[out] / np.where(squared > 0, squared, 1.0)[out]
         return replace(
@@ -223,7 +216,7 @@ class _Span:
     def follow(self, differences: Array) -> tuple[Array, Mask]:
         """Squared distances that the span implies, and a mask of those that it determines."""
         value, rest = self._all(differences)
-        return value, rest <= DETERMINED
+        return value, rest <= FLAT
 
     def _all(self, differences: Array) -> tuple[Array, Array]:
         """Values, and the distances of their matrices from the span; a distance that is not small is one."""
@@ -233,7 +226,7 @@ class _Span:
         rest[joined] = length[joined] ** 2
         unit = differences / np.where(joined, 1.0, length)[:, None]
         halfway = scipy.linalg.solve_triangular(self.L, (self.unit @ unit.T) ** 2, lower=True)
-        near = ~joined & (np.abs(1 - np.sum(halfway**2, axis=0)) <= 10 * DEPENDENT)
+        near = ~joined & (np.abs(1 - np.sum(halfway**2, axis=0)) <= FOLLOWED**2 * FLAT)
         guess = np.abs(scipy.linalg.solve_triangular(self.L.T, halfway[:, near]))
         for e, about in zip(np.flatnonzero(near).tolist(), guess.T, strict=True):
             support = about > SUPPORT * np.max(about)

@@ -23,7 +23,7 @@ from npkl_models.proof.lanczos import by_lanczos
 from npkl_models.proof.localised import by_elimination
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
-CHEAP_CHOLESKY = 1_000  # largest order at which a dense factorisation costs no more than a few iterations
+CHEAP_CHOLESKY = 1_000  # largest order at which dense factorisations cost no more than a few iterations
 LANCZOS_STEPS = 1_000
 CHEAP_STEPS = 400  # if Cholesky can take over
 ORDINARY = 200  # largest binary exponent of a norm that needs no scaling

@@ -63,11 +63,9 @@ class Choice:
 def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice:
     """Choose the backend with the smallest predicted time among those that fit into memory.
 
-    A backend whose time does not depend on the condition of the problem comes first if it is predicted to
-    take at most a second: it needs no compilation.
-
-    Only backends that know all these options of the solve are considered. If there is a ``start``, only
-    backends that support a warm start are considered, provided there are any.
+    A sure backend comes first if it is predicted to take at most a second: it needs no compilation. Only
+    backends that know all these options of the solve are considered; with a ``start``, those with a warm
+    start, provided there are any.
 
     Raises
     ------
@@ -107,10 +105,6 @@ def compile(problem: Statement, backend: str | Backend = "auto", **options: Any)
     **options
         Options of the backend. All backends have tol, max_iter, time_limit, verbose and callback.
 
-    Returns
-    -------
-    Program
-        The program, with the methods ``solve()`` and ``describe()``.
     """
     if isinstance(backend, str) and backend == "auto":
         backend = choose_backend(problem, **options)[0]
@@ -144,11 +138,6 @@ def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **opt
         Name from `backends`, or "auto" for `Portfolio()`, which may try several backends.
     **options
         Options of the backend, as in `compile`.
-
-    Returns
-    -------
-    Solution
-        The solution, with status, factor and certificate. Its message has the reason for an automatic choice.
 
     Examples
     --------

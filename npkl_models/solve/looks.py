@@ -194,9 +194,8 @@ class Run:
     def _pays(self, stuck: bool) -> bool:
         """Whether the last new column has gained enough, or further iterations have nothing left to gain.
 
-        If the last column has gained little, further iterations pay more than another column. An eigenvector
-        on few points gains little, and sweeps remove it without a new column. At a stationary point there is
-        nothing left to sweep: ordinal problems stayed at a gap of 5e-3 there.
+        If the last column has gained little, further iterations pay more than another column, except at a
+        stationary point, where there is nothing left to sweep.
         """
         gained = self.before_growth - self.engine.objective
         stationary = self.engine.residual <= STATIONARY * self.tol

@@ -55,11 +55,7 @@ def of_all(
 
 
 def in_one(found: list[Solution]) -> Solution:
-    """One solution that stands for those of all parts.
-
-    It is the solution of the largest part, with the first status that is not OPTIMAL, and the sums of
-    iterations and seconds.
-    """
+    """The solution of the largest part, with the first status that is not OPTIMAL, and sums of the counts."""
     largest = max(found, key=lambda one: one.problem.n)
     worst = next((one.status for one in found if one.status is not Status.OPTIMAL), Status.OPTIMAL)
     return replace(

@@ -1,11 +1,9 @@
 """The default strategy: the backend with the shortest predicted time first, then the sure backend.
 
-The time of a first-order solver depends on the condition of the problem, which is not known beforehand. The
-time of a sure solver does not depend on the condition, so it can be predicted. The first-order solver may do
-as much work as is predicted for the sure solver. It may go on while its rate of convergence promises an
-earlier end, up to three times as much work. Then it hands over. Together the two need at most about four
-times the work of the better one. Work is counted (`allowance`). So the choice depends only on problem,
-options and versions, except for free memory and ``time_limit``.
+The time of a first-order solver depends on the condition of the problem; that of a sure solver does not, and
+can be predicted. The first-order solver may do as much work as is predicted for the sure solver, and up to
+three times as much while its rate of convergence promises an earlier end. Then it hands over. Together the
+two need at most about four times the work of the better one. Work is counted (`allowance`), not timed.
 """
 
 from __future__ import annotations
@@ -22,13 +20,11 @@ from npkl_models.model.statement import Statement
 from npkl_models.presolve.step import Smaller, Step
 from npkl_models.presolve.steps import PARTS
 from npkl_models.solve.allowance import Allowance
-from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends, register, unregister
-from npkl_models.workers import spread
+from npkl_models.solve.registry import backends
 
 FAR_OFF = 0.1  # a point with a larger relative gap is no good start
 SHARPER = 0.3  # parts of a problem are solved to this share of tol
@@ -50,9 +46,6 @@ class Portfolio:
     ----------
     share, shortest : float
         Work of the first backend, as a multiple of the prediction for the sure backend, and the least of it.
-    n_jobs : int
-        Number of processes for independent parts of a problem; -1 is one for each core. With a ``callback``
-        the parts are solved in turn.
 
     Examples
     --------
@@ -64,15 +57,11 @@ class Portfolio:
 
     share: float = 3.0
     shortest: float = 0.05
-    n_jobs: int = 1
 
     def __post_init__(self) -> None:
         for name in ("share", "shortest"):
             value = getattr(self, name)
             require(is_real(value) and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
-        whole = isinstance(self.n_jobs, int) and not isinstance(self.n_jobs, bool)
-        rule = "n_jobs of a Portfolio must be a whole number >= 1, or -1 for all cores"
-        require(whole and (self.n_jobs == -1 or self.n_jobs >= 1), rule, self.n_jobs)
 
     def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
         """The backends to try in turn, and how much work each may do.
@@ -123,8 +112,7 @@ class Portfolio:
         step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
         smaller = step.apply(problem)
         own = options | {"tol": SHARPER * _tol(options)}
-        together = self.n_jobs != 1 and options.get("callback") is None and len(smaller.problems) > 1
-        found = (self._at_once if together else self._in_turn)(smaller, own, limit, rest)
+        found = self._in_turn(smaller, own, limit, rest)
         V, y = smaller.undo(*points(smaller, found))
         words = step.words.format(len(smaller.problems))
         best = judged(problem, in_one(found), V, y, options, words)
@@ -154,16 +142,6 @@ class Portfolio:
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         return found
-
-    def _at_once(
-        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...]
-    ) -> list[Solution]:
-        """Solve all parts in parallel processes."""
-        alone, until = replace(self, n_jobs=1), time.time() + limit
-        known = tuple(backends().values())
-        parts = [(k, alone, part, options, until, known, steps) for k, part in enumerate(smaller.problems)]
-        found = dict(spread(_placed, parts, min(self.n_jobs, len(parts))))
-        return [found[k] for k in sorted(found)]
 
     def in_stages(
         self, problem: Statement, options: dict[str, Any], limit: float,
@@ -197,18 +175,6 @@ def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float
     if left == WITHOUT_END:
         return options, left
     return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
-
-
-def _placed(
-    k: int, strategy: Portfolio, part: Statement, options: dict[str, Any], until: float,
-    known: tuple[Backend, ...], steps: tuple[Step, ...],
-) -> tuple[int, Solution]:  # fmt: skip
-    """Solve a part in another process, after its registry is made equal to that of this process."""
-    for backend in known:
-        register(backend, replace=True)
-    for name in set(backends()) - {backend.name for backend in known}:
-        unregister(name)
-    return k, strategy._presolved(part, *_within(until - time.time(), options), steps)
 
 
 AUTO = Portfolio()
