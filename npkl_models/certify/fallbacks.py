@@ -82,7 +82,7 @@ def bound_of_centred(
         return None
     Q, off = blind
     y = projected(problem, y)
-    size = float(np.max(rounding.slack_sizes(problem, y, y.constraints)[0]))
+    size = float(np.max(rounding.slack_sizes(problem, y)[0]))
     lowered = 4 * off * size  # more than rounding in the basis may change the slack
     if not np.isfinite(lowered):
         return None

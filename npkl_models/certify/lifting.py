@@ -1,9 +1,7 @@
 """Raise the slack on the range of a factor, where the cost is singular and no multiplier raises the diagonal.
 
-At an optimum the slack maps the factor to zero. Its smallest eigenvalue is zero, and rounding makes every
-bound on it slightly negative. The repairs `scale` and `slater` then take too much: the first needs a definite
-cost, the second a factorisation. Here the multipliers move a little, such that the slack rises on the range
-of the factor.
+At an optimum the smallest eigenvalue of the slack is zero, and rounding makes every bound on it slightly
+negative. `scale` needs a definite cost, and `slater` a factorisation. Here the multipliers move a little.
 
 Let Q be an orthonormal basis of this range. A change d of the multipliers changes Q'SQ by
 A(d) = sum d_e Q'M_e Q. A change with A(d) > 0 is sought as a strategy of the game max_d min_W <W, A(d)>,

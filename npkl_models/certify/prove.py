@@ -1,7 +1,4 @@
-"""Make the certificate of a point: what it misses, and its distance from the bound that multipliers prove.
-
-`targets` evaluates the point, and `bounds` proves the lower bound. A `Certificate` holds the results.
-"""
+"""Make the certificate of a point: what it misses, and its distance from the bound that multipliers prove."""
 
 from __future__ import annotations
 

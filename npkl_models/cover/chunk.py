@@ -61,10 +61,7 @@ class PathChunk:
     def covering(
         self, low: float, high: float, tol: float, known: Mapping[float, Solution] | None = None
     ) -> Cover:
-        """Solve at values of an interval until the gap is at most ``tol`` everywhere.
-
-        ``known`` holds solutions that are there already, by their values.
-        """
+        """Solve at values of an interval until the gap is at most ``tol`` everywhere."""
         takes_start = "start" in get_backend(self.backend).option_names
 
         def solve(value: float, start: Solution | None) -> Solution:

@@ -1,8 +1,8 @@
 """Bounds on the optimum at every value of a parameter, from solutions at some values.
 
 The lines of the solutions bound the optimum from one side, and chords of their points bound it from the other
-side. Between two solved values the gap is largest where their two lines cross (Giesen, Jaggi & Laue, AISTATS
-2012).
+side. Between two solved values the gap is largest where their two lines cross. Source: Giesen, Jaggi & Laue,
+"Regularization paths with guarantees for convex semidefinite optimization", AISTATS 2012.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 For multipliers y with a slack S, the dual value is -sum f*(y) - nu'b - R*(-S). Weights and targets enter only
 through the conjugates f*, and the trace's parameter only through R*. So stored multipliers give a bound at
 every value, without another eigenvalue. A mixture of two dual points is a dual point, and R* is convex.
-
-Source: Giesen, Jaggi & Laue, "Regularization paths with guarantees for convex semidefinite optimization",
-AISTATS 2012, for bounds along a path.
 """
 
 from __future__ import annotations

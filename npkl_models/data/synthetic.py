@@ -56,8 +56,7 @@ def swiss_roll(
 ) -> tuple[Array, Index]:
     """A sheet rolled up in three dimensions; labels cut it into four bands along the roll.
 
-    By default, `sklearn.datasets.make_swiss_roll` (Marsland 2009) draws the angle uniformly. A piece of the
-    innermost turn then has three times as many points as one of the outermost turn. With ``even``, the points
+    `sklearn.datasets.make_swiss_roll` (Marsland 2009) draws the angle uniformly. With ``even``, the points
     are uniform on the sheet, whose size is 89.4 x 21.
     """
     from sklearn.datasets import make_swiss_roll

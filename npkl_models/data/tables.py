@@ -142,10 +142,7 @@ class Answered:
 
 
 def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
-    """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered.
-
-    Pairs may be repeated.
-    """
+    """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered."""
     if not is_there(Path(path)):
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
     with gate(Path(path), "a csv of pairs"):

@@ -32,10 +32,7 @@ POINTS = 400  # the largest number of points of a curve
 
 
 class Step(NamedTuple):
-    """An iterate, its certificate, the low eigenvector of the slack (n,), and places of the points (n x 2).
-
-    The places are along the two largest directions of the factor; with anchors, in the frame of these.
-    """
+    """An iterate, its certificate, the slack's low eigenvector (n,), and places of the points (n x 2)."""
 
     row: Iterate
     proof: Certificate

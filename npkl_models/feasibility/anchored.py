@@ -132,10 +132,7 @@ def _loose(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
 
 
 def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
-    """Components with a value inside whose multiplier may move from zero such that x'S x grows.
-
-    Multipliers that gain next to nothing, because x is small there, do not count.
-    """
+    """Components with a value inside whose multiplier may move from zero such that x'S x grows."""
     out = np.zeros(labels.max() + 1, dtype=bool)
     for term in problem.losses:
         t = term.functional.incidence

@@ -37,10 +37,10 @@ def gate(path: object, expected: str) -> Iterator[None]:
         raise ProblemError(f"{path} must be {expected}, got one that is not: {_words(error)}") from error
 
 
-def content(path: Path, unpacked: bool = True) -> bytes:
+def content(path: Path) -> bytes:
     """The bytes of a file; a .gz or .bz2 file is unpacked."""
     size = size_of(path)
-    opener = PACKED.get(path.suffix) if unpacked else None
+    opener = PACKED.get(path.suffix)
     if opener is None:
         return path.read_bytes()
     most = most_bytes(size)

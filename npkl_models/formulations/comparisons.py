@@ -28,10 +28,6 @@ def ordinal_answers(X: ArrayLike, count: int, *, noise: float = 0.0, random_stat
         The probability that an answer is turned round, from 0 to 1.
     random_state : int, optional
         The seed.
-
-    Returns
-    -------
-    ndarray of int, shape (count, 3)
     """
     points = finite(real_array(X, "points"), "points")
     if points.ndim != 2 or len(points) < 3:

@@ -17,10 +17,7 @@ WORK = 200_000  # groups that the search may look at: about a second
 
 
 def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str, str]]:
-    """What pairs contradict: chains of must-links, or a number of clusters; kinds and messages.
-
-    Nothing is said of a number of clusters if the search is too long to be decided.
-    """
+    """What pairs contradict: chains of must-links, or a number of clusters; kinds and messages."""
     chains = pairs.contradictions()
     if chains:
         ways = ((chain[0], chain[-1], "-".join(map(str, chain))) for chain in chains[:SHOWN])

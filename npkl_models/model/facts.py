@@ -1,8 +1,4 @@
-"""Facts about a problem: pure functions of the problem, each evaluated once and cached with the problem.
-
-The cache ends with the problem. A copy, a pickle or another process evaluates the facts again. Two threads
-may evaluate a fact at the same time, with the same result.
-"""
+"""Facts about a problem: pure functions of the problem, each evaluated once and cached with the problem."""
 
 from __future__ import annotations
 

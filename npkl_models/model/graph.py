@@ -1,8 +1,4 @@
-"""Neighbourhood graphs: affinity and Laplacian.
-
-The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour
-graph. The width is half the average distance between a point and its ten nearest neighbours.
-"""
+"""Neighbourhood graphs: affinity and Laplacian."""
 
 from __future__ import annotations
 

@@ -81,9 +81,8 @@ def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
 def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     """Search the nearest cells of an inverted file (Jegou, Douze & Schmid 2011), from a fixed seed.
 
-    Candidates are found in single precision, relative to the median and in units of the farthest point. Their
-    distances are then computed from the given points. If single precision cannot tell a point from its
-    neighbours (clusters far from each other and from the median), the search for this point is exact.
+    Candidates are found in single precision; their distances are then computed from the given points. If
+    single precision cannot tell a point from its neighbours, the search for this point is exact.
     """
     import faiss
 
@@ -157,8 +156,7 @@ def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
 def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Array, Index, Index]:
     """The distance of every two groups of points, and the nearest points in the row's and the column's group.
 
-    ``label`` (n,) is the group of each point, from 0. Each of the three results has the shape
-    (groups, groups).
+    ``label`` (n,) is the group of each point, from 0. Each result has the shape (groups, groups).
     """
     from sklearn.neighbors import NearestNeighbors
 

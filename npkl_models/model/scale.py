@@ -1,8 +1,7 @@
 """The units of costs and kernels of a problem, taken from the data of the problem.
 
-A problem has no natural units: (t C, t w) has the same optimal kernels as (C, w). If no loss has a unit of
-its own, s times the targets and bounds have s times the kernels. So numbers are large or small only relative
-to these units.
+(t C, t w) has the same optimal kernels as (C, w). If no loss has a unit of its own, s times the targets and
+bounds have s times the kernels. So numbers are large or small only relative to these units.
 """
 
 from __future__ import annotations

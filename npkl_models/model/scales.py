@@ -43,11 +43,11 @@ def unscaled(points: Any, names: Any = None, metric: str = "euclidean") -> str:
     )
 
 
-def warn_of_scales(points: Any, metric: str, stacklevel: int = 3) -> None:
-    """Warn if a few features decide the distances; a level of 3 is the line of the caller's caller."""
+def warn_of_scales(points: Any, metric: str) -> None:
+    """Warn at the line of the caller's caller if a few features decide the distances."""
     try:
         words = unscaled(points, getattr(points, "columns", None), metric)
     except (TypeError, ValueError, OverflowError):  # no points, as whoever checks them will say
         return
     if words:
-        warnings.warn(words, UnscaledWarning, stacklevel=stacklevel)
+        warnings.warn(words, UnscaledWarning, stacklevel=3)

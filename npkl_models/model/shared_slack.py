@@ -1,8 +1,4 @@
-"""A loss that ties its values to each other: one slack for all of them.
-
-Every other loss is a sum over the values. This loss is a maximum over the values, and its multipliers share
-one weight. Its attribute ``separable`` is False, so solvers that treat the values one by one refuse it.
-"""
+"""A loss that ties its values to each other: one slack for all of them."""
 
 from __future__ import annotations
 

@@ -182,10 +182,7 @@ def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None
 
 @dataclass(frozen=True, eq=False)
 class _Span:
-    """Linearly independent matrices q q' of distances, of unit norm, and their values.
-
-    A pivoted Cholesky factorisation of their inner products selects them; the inner products are squares.
-    """
+    """Linearly independent matrices q q' of distances, of unit norm, and their values."""
 
     kept: Mask
     missed: float

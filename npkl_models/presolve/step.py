@@ -1,9 +1,4 @@
-"""The form of every presolve step: smaller problems in place of a problem, and the way back.
-
-The module of a step proves that the step is valid. Points and multipliers of the smaller problems are taken
-back to points and multipliers of the whole, and a bound for the smaller problems is a bound for the whole.
-The optimum stays the same, except that the step "anchored points" may lower it (see `anchored`).
-"""
+"""The form of every presolve step: smaller problems in place of a problem, and the way back."""
 
 from __future__ import annotations
 

@@ -61,10 +61,7 @@ class Elimination:
         return sp.csc_array(self.block + sp.diags_array(raised[self.points]))
 
     def raise_to(self, raised: Array) -> None:
-        """Replace S by S + Diag(raised).
-
-        A numpy.linalg.LinAlgError is raised if the block of A is not positive definite then.
-        """
+        """Replace S by S + Diag(raised)."""
         factor = definite_lu(self._own(raised))
         if factor is None:
             raise np.linalg.LinAlgError("the block of the points is not positive definite")

@@ -44,10 +44,7 @@ class Recipe(Fields):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], place: str = "") -> Recipe:
-        """Make a recipe from values by name, as text or JSON; other fields have the defaults of the place.
-
-        An unused field is refused whatever its value. An unknown name is refused too.
-        """
+        """Make a recipe from values by name, as text or JSON; other fields have the defaults of the place."""
         for name in given:
             if name not in FIELDS:
                 raise unknown("field", name[:LONGEST], FIELDS)

@@ -1,8 +1,7 @@
 """How much work a run may do before it hands over.
 
-Work is counted, not timed. An engine computes the work of an iteration from sizes alone. The unit is a
-second of the machine on which the constants of `npkl_models.solve.cost` were measured. So the same run ends
-at the same iteration on any machine, whatever else the machine does.
+Work is counted from sizes alone, in seconds of the machine on which the constants of `npkl_models.solve.cost`
+were measured. So the same run ends at the same iteration on any machine, whatever else the machine does.
 """
 
 from __future__ import annotations

@@ -21,11 +21,7 @@ FAR = 3.0  # a prediction above this many times the time limit counts as too lon
 
 
 def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
-    """The costs of the backends that support problem and options, and the reasons against the others.
-
-    The options ``start`` and ``random_state`` exclude no backend: one without a warm start or without chance
-    ignores them.
-    """
+    """The costs of the backends that support problem and options, and the reasons against the others."""
     costs: dict[str, Cost] = {}
     declined: list[str] = []
     every = {name for backend in backends().values() for name in backend.option_names}

@@ -1,8 +1,4 @@
-"""The loop that runs an engine, and makes a certificate (a look) when the engine's residual is small.
-
-If a certificate shows a direction of descent, the engine adds a column. The loop stops when the point is
-certified, or when the watch stops it.
-"""
+"""The loop that runs an engine, and makes a certificate (a look) when the engine's residual is small."""
 
 from __future__ import annotations
 
@@ -162,10 +158,7 @@ class Run:
         return None, found.bound
 
     def _incomplete(self, found: Certificate, since: float) -> bool:
-        """Whether a full certificate may show more than this quick one.
-
-        ``since`` is the work since the last look. A factorisation may cost more, since it may end the run.
-        """
+        """Whether a full certificate may show more than this quick one."""
         if found.certifies(self.tol):
             return False
         order, residual = self.problem.order, self.engine.residual

@@ -20,11 +20,7 @@ from npkl_models.solve.watch import RunMonitor
 
 
 def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
-    """The point and multipliers of each part.
-
-    A part without a solution, because the run ended early, gets K = 0. If one solution has no point, all
-    parts get None.
-    """
+    """The point and multipliers of each part."""
     known: list[Point] = [(one.V, one.certificate.multipliers) for one in found if one.V is not None]
     if len(known) < len(found):
         return [(None, None)] * len(smaller.problems)

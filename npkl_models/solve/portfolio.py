@@ -211,10 +211,7 @@ def _attempt(
 
 
 def _summed(best: Solution | None, attempts: list[Attempt], cut: bool) -> Solution:
-    """The best solution with all attempts.
-
-    If the allowance has ended the run, the status is INACCURATE: the user has set no iteration limit.
-    """
+    """The best solution with all attempts."""
     if best is None:
         raise UnsupportedError("no backend was tried")
     if cut and best.status is Status.ITERATION_LIMIT:

@@ -112,7 +112,13 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
 
 
 def spectrum(solution: Solution, ax: Any = None) -> Any:
-    """Plot the eigenvalues of K in descending order, down to the first that counts as zero (a scree plot)."""
+    """Plot the eigenvalues of K in descending order, down to the first that counts as zero (a scree plot).
+
+    Parameters
+    ----------
+    solution : Solution
+    ax : matplotlib axes, optional
+    """
     values = np.sort(gram_eigenvalues(factor_of(solution)))[::-1][: solution.rank + 1]
     ax = axes(ax)
     ax.bar(np.arange(1, values.size + 1), values, color=BLUE, width=0.7)
