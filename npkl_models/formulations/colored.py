@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.formulations.unfolding import with_distances
-from npkl_models.linalg import SKEW, Array, doubly_centred, symmetrize
-from npkl_models.linalg.owned import finite, real_array
+from npkl_models.linalg import Array, dense, doubly_centred
+from npkl_models.linalg.owned import real_array
+from npkl_models.model.reading import symmetric
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.sampling import labelled
 from npkl_models.problem import Problem
@@ -88,10 +89,7 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
         return _of_classes(labels_or_kernel)
     if given.shape != (n, n):
         raise ProblemError(f"{wanted} {given.shape}")
-    Y = finite(real_array(given, "the kernel of the labels"), "the kernel of the labels")
-    if np.abs(Y - Y.T).max() > SKEW * np.abs(Y).max():
-        raise ProblemError("the kernel of the labels must be symmetric, got a matrix that is not")
-    return symmetrize(Y)
+    return dense(symmetric(given, "the kernel of the labels"))
 
 
 def _of_classes(labels: ArrayLike) -> Array:

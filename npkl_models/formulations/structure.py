@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import SKEW, Index, Matrix, without_diagonal
-from npkl_models.linalg.owned import finite, positive_number, real_matrix, whole_array
+from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg.owned import positive_number, whole_array
 from npkl_models.model.basis import wavelets_of
 from npkl_models.model.functionals import DistanceDifferences
+from npkl_models.model.graph import weights_of_graph
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
@@ -74,16 +75,7 @@ def spe(
 
 def checked_graph(W: Any) -> Matrix:
     """The weights (n x n) as a sparse array without a diagonal."""
-    graph = real_matrix(W, "a graph")
-    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] < 3:
-        raise ProblemError(f"a graph must have shape (n, n) with n >= 3, got {graph.shape}")
-    graph = finite(sp.csr_array(graph), "a graph")
-    if (graph.data < 0).any():
-        raise ProblemError(f"weights of a graph must not be negative, got {graph.data.min()}")
-    graph = without_diagonal(graph)
-    if graph.nnz and abs(graph - graph.T).max() > SKEW * graph.max():
-        raise ProblemError("a graph must be symmetric, got a matrix that is not")
-    return sp.csr_array((graph + graph.T) * 0.5)
+    return weights_of_graph(W, "a graph", 3)
 
 
 def first_triplets(graph: Matrix) -> Index:

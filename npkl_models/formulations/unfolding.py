@@ -132,7 +132,6 @@ def reg_mvu(
     nu: float = 1.0,
     metric: str = "euclidean",
     components: str = "refuse",
-    angles: bool = False,
 ) -> Problem:
     r"""Graph-regularised maximum variance unfolding.
 
@@ -153,15 +152,15 @@ def reg_mvu(
         Number s of eigenvectors.
     nu : float
         Weight of the distances, positive.
-    metric, components, angles
-        Same as in `mvu`; added edges and angles belong to the graph of the eigenvectors, too.
+    metric, components : str
+        Same as in `mvu`; added edges belong to the graph of the eigenvectors, too.
 
     Notes
     -----
     Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2011, eq. (3.11).
     """
     weight = positive_number(nu, "nu")
-    found = neighborhood(X, n_neighbors, metric, components, angles)
+    found = neighborhood(X, n_neighbors, metric, components)
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
     cost = -sp.eye_array(found.n).tocsr()
     return Problem(cost, found.term(weight), basis=basis, name=found.named("reg_mvu"))

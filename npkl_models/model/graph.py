@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import SKEW, UNIT, Array, Matrix, without_diagonal
-from npkl_models.linalg.owned import finite, real_matrix, real_number, whole_number
-from npkl_models.model.neighbors import nearest_neighbors
+from npkl_models.linalg import UNIT, Array, Matrix, without_diagonal
+from npkl_models.linalg.owned import finite, real_matrix, real_number
+from npkl_models.model.neighbors import nearest_neighbors, neighbors_among
+from npkl_models.model.reading import symmetric
 from npkl_models.model.scales import warn_of_scales
 
 WIDTH_NEIGHBORS = 10
@@ -65,9 +66,7 @@ def affinity(
     """`knn_affinity` without its warning, for callers who say themselves what is wrong with the scales."""
     X = check_points(X)
     n = X.shape[0]
-    n_neighbors = whole_number(n_neighbors, "n_neighbors", 1)
-    if n_neighbors >= n:
-        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
+    n_neighbors = neighbors_among(n, n_neighbors)
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
     distance, neighbor = nearest_neighbors(X, reach, metric, search)
     width = _width(sigma, distance, n_neighbors)
@@ -138,7 +137,7 @@ def laplacian(
     given = X_or_affinity
     square = sp.issparse(given) and given.shape[:1] == given.shape[1:]
     if square or (isinstance(metric, str) and metric == "precomputed"):
-        S = _check_affinity(given)
+        S = weights_of_graph(given, "an affinity")
     else:
         warn_of_scales(given, metric)
         S = affinity(given, n_neighbors, sigma, metric, search)
@@ -169,13 +168,9 @@ def check_points(X: Any, least: int = 2) -> Any:
     return X
 
 
-def _check_affinity(S: Any) -> Matrix:
-    S = real_matrix(S, "an affinity")
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise ProblemError(f"an affinity must be square, got {S.shape}")
-    S = finite(sp.csr_array(S), "an affinity")
+def weights_of_graph(given: Any, what: str, least: int = 1) -> Matrix:
+    """The weights of a graph (n x n), symmetric and not negative, without the diagonal."""
+    S = symmetric(given, what, least)
     if (S.data < 0).any():
-        raise ProblemError(f"an affinity must be non-negative, got {S.data.min()}")
-    if abs(S - S.T).max() > SKEW * max(1.0, abs(S).max()):
-        raise ProblemError("an affinity must be symmetric")
+        raise ProblemError(f"{what} must be non-negative, got {S.data.min()}")
     return without_diagonal(S)

@@ -11,6 +11,7 @@ import numpy as np
 
 from npkl_models.errors import MissingDependencyError, ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
 
 APPROXIMATE_FROM = 50_000  # points
 HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions, approximate searches begin at fewer points
@@ -41,6 +42,14 @@ def nearest_neighbors(
     if able and search != "exact" and (search == "approximate" or _is_large(*X.shape)):
         return _by_cells(X, count)
     return _exact(X, count, metric, euclidean)
+
+
+def neighbors_among(n: int, n_neighbors: Any) -> int:
+    """The number of neighbours of each of n points, or a ProblemError."""
+    count = whole_number(n_neighbors, "n_neighbors", 1)
+    if count >= n:
+        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {count}")
+    return count
 
 
 def _is_large(n: int, d: int) -> bool:

@@ -16,13 +16,13 @@ from npkl_models.errors import ProblemError, instance
 from npkl_models.files import saved
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues, norm_bound, symmetrize
-from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
+from npkl_models.linalg.owned import Owner, frozen, owned_sparse, set_fields, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.reading import read_multipliers, read_terms, read_values, symmetric_cost
+from npkl_models.model.reading import read_multipliers, read_terms, read_values, symmetric
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import LossTerm
@@ -48,7 +48,7 @@ class Statement(Owner):
         self, cost: Matrix, terms: LossTerm | Constraint | Iterable[LossTerm | Constraint],
         regularizer: Regularizer | RowNormBound = NONE, basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
-        cost, terms = symmetric_cost(cost), read_terms(terms)
+        cost, terms = owned_sparse(symmetric(cost, "cost matrix (Laplacian)", 2)), read_terms(terms)
         n = cost.shape[0]
         if isinstance(regularizer, RowNormBound):
             terms, regularizer = (*terms, regularizer.constraint(n)), NONE
