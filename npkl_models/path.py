@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.cover.chunk import PathChunk, choose, covered, ended, placed
+from npkl_models.cover.chunk import PathChunk, covered, ended, placed
 from npkl_models.cover.cover import Cover, Covered
 from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
 from npkl_models.cover.parameters import Axis, own_value
@@ -22,6 +22,7 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array, real_number
 from npkl_models.problem import Problem
 from npkl_models.solve.backend import Backend
+from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.task_cache import place_of
 from npkl_models.workers import processors, spread
@@ -136,9 +137,7 @@ def regularization_path(
         every value from ``low`` to ``high``, a stored kernel is proved to be within the relative gap ``tol``
         of the optimum (not along p).
     backend : str
-        Solver. "auto" chooses once, for the problem as given. For a list of weights and a loss with a kink,
-        "auto" takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half
-        the time on a1a).
+        Solver. "auto" chooses once, for the problem as given.
     n_jobs : int
         Number of processes. Each process solves neighbouring values with warm starts. On a cluster, call
         inside ``joblib.parallel_config``.
@@ -192,7 +191,7 @@ def regularization_path(
     if parameter == "penalty":
         for end in (grid[0], grid[-1]):
             with_parameter(problem, parameter, float(end))
-    name = choose(problem, parameter, options, tol is None) if backend == "auto" else backend
+    name = choose_backend(problem, **options)[0] if backend == "auto" else backend
     job = PathChunk(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
     )
