@@ -117,7 +117,8 @@ def bound_from(
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
-    critical = shortfall > 0 and _critical(problem, found, error)
+    # constraints enter the slack, no regulariser does, and its negative part may be rounding
+    critical = shortfall > 0 and R.vacuous and bool(problem.constraints) and -found.estimate <= error
     repair, bound, y = _repaired(problem, y, S, (shortfall, critical), upper, found, wanted, demand)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
@@ -176,11 +177,6 @@ def _definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
     if problem.basis is not None or problem.n > FULL:
         return False
     return row_by_row(S, rounding.slack_errors(problem, y)[0])
-
-
-def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
-    """Whether constraints enter the slack, no regulariser does, and its negative part may be rounding."""
-    return bool(problem.constraints) and problem.regularizer.vacuous and -found.estimate <= error
 
 
 def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generator:

@@ -58,7 +58,7 @@ def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) 
     before, dearer = rounding.paid(problem, y), rounding.paid(problem, top)
     costs = rise * float(np.sum(V**2)), dearer - before  # the price is convex
     share = min((budget / cost for cost in costs if cost > budget), default=1.0)
-    moved = projected(problem, _towards(problem, y, top, share))
+    moved = projected(problem, y.towards(top, share))
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])
     return RaisedSlack(moved, S, error, level) if level > 0 else None
@@ -79,11 +79,6 @@ def scale_to_orthogonality(
     larger = y.scaled(1 + inner / (cost - inner))
     allowed = all(part.allows(own).all() for part, own in zip(problem.terms, larger.terms, strict=True))
     return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
-
-
-def _towards(problem: Statement, y: Multipliers, other: Multipliers, share: float) -> Multipliers:
-    parts = (a + share * (b - a) for a, b in zip(y.terms, other.terms, strict=True))
-    return problem.split_multipliers(parts)
 
 
 def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, float] | None:

@@ -87,8 +87,7 @@ def _mixture(
     """The bound of the mixture of y with a center, and the mixture."""
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
-    t = min(share, 1.0)  # at most the center alone
-    mixed = projected(problem, _mixed(y, center, t))
+    mixed = projected(problem, y.towards(center, min(share, 1.0)))  # at most the center alone
     return -rounding.paid(problem, mixed), mixed
 
 
@@ -97,14 +96,6 @@ def worth(problem: Statement, y: Multipliers, eps: float) -> float:
     norm = max(norm_bound(problem.cost), problem.cost_unit)
     floor = cost_floor(problem) + problem.regularizer.shift
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
-
-
-def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
-    def mix(a: Array, b: Array) -> Array:
-        return (1 - t) * a + t * b
-
-    losses, constraints = map(mix, y.losses, other.losses), map(mix, y.constraints, other.constraints)
-    return Multipliers(tuple(losses), tuple(constraints))
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:

@@ -104,12 +104,9 @@ def objectives_of_one_kernel(
         terms: tuple[LossTerm | Constraint, ...] = (*problem.losses, *inside.constraints)
         own = replace(inside, cost=problem.cost, terms=terms, regularizer=problem.regularizer)
         target = target_of(own, Given(V))
-        out.append(target.top if target.excess == 0 and _ordinary(problem) else float("inf"))
+        ordinary = all(SMALLEST < unit < LARGEST for unit in (problem.cost_unit, problem.kernel_unit))
+        out.append(target.top if target.excess == 0 and ordinary else float("inf"))
     return tuple(out), V, missed
-
-
-def _ordinary(problem: Statement) -> bool:
-    return all(SMALLEST < unit < LARGEST for unit in (problem.cost_unit, problem.kernel_unit))
 
 
 def mixture(one: Array, other: Array, u: float) -> Array:

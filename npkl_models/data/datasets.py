@@ -145,8 +145,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
             f"options of {key}, which is no synthetic set, must be n and random_state (of a subset), got "
             f"{sorted(generator | some)}"
         )
-    folder = _folder(data_home)
-    path = None if folder is None else _file_of(key, source, folder)
+    folder, path = _place_of(key, data_home)
     if path is not None:
         X, y = read_csv(path) if ".csv" in path.suffixes else read_libsvm(path, source.n_features)
         whole = Dataset(key, X, y, str(path))
@@ -162,25 +161,23 @@ def origin(name: str, data_home: str | Path | None = None) -> str:
     source = SOURCES[name]
     if source.generate is not None:
         return "generated"
-    folder = _folder(data_home)
-    path = None if folder is None else _file_of(name, source, folder)
+    path = _place_of(name, data_home)[1]
     if path is not None:
         return str(path)
     return "scikit-learn" if source.bundled else "a download"
 
 
-def _folder(data_home: str | Path | None) -> Path | None:
+def _place_of(key: str, data_home: str | Path | None) -> tuple[Path | None, Path | None]:
+    """The data folder, and the file of a set in it, if there are any."""
     value = data_home or os.environ.get(FOLDER_VARIABLE)
-    return Path(value) if value else None
-
-
-def _file_of(key: str, source: Source, folder: Path) -> Path | None:
-    """The file of a set in a folder, if it is there."""
+    if not value:
+        return None, None
+    folder = Path(value)
     if not folder.is_dir():
         raise DatasetUnavailableError(f"data_home must be a folder, got {folder}")
-    stems, suffixes = (source.file, key), (".csv.gz", ".csv", ".libsvm.gz", ".libsvm")
+    stems, suffixes = (SOURCES[key].file, key), (".csv.gz", ".csv", ".libsvm.gz", ".libsvm")
     paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in suffixes)
-    return next((path for path in paths if path.is_file()), None)
+    return folder, next((path for path in paths if path.is_file()), None)
 
 
 def _bundled(key: str, source: Source) -> Dataset:

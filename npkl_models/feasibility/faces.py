@@ -75,39 +75,32 @@ def face_of(problem: Statement) -> Face:
 @fact
 def _face(problem: Statement) -> Face | None:
     """The face; None for the whole cone, or if the face is too large."""
-    centring = any(map(_is_centring, problem.constraints))
-    if problem.basis is not None:
-        kept, heir, sign = _kept(problem, np.arange(problem.n), np.zeros(problem.n, dtype=bool))
-        if centring:
-            return _restrict(problem, _within(problem.basis), kept, heir, sign)
-        twice = not all(mask.all() for mask in kept)
-        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
-    if centring and problem.n > LARGEST:
-        return None
-    label, gone = _groups(problem)
-    plain = int(label.max()) + 1 == problem.n and not gone.any()
-    if gone.all():
-        return None
+    centring, n = any(map(_is_centring, problem.constraints)), problem.n
+    label, gone = np.arange(n), np.zeros(n, dtype=bool)
+    if problem.basis is None:
+        if centring and n > LARGEST:
+            return None
+        label, gone = _groups(problem)
+        if gone.all():
+            return None
     kept, heir, sign = _kept(problem, label, gone)
-    if plain and not centring:  # equalities that are stated twice are kept once
-        twice = not all(mask.all() for mask in kept)
-        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
-    basis = complement(problem.n) if plain else _shared_rows(label, gone, centring)
-    return _restrict(problem, basis, kept, heir, sign)
+    plain, basis = int(label.max()) + 1 == n and not gone.any(), problem.basis
+    if not plain or centring:
+        if basis is not None:
+            basis = _within(basis)
+        else:
+            basis = complement(n) if plain else _shared_rows(label, gone, centring)
+        if basis is None:
+            return None
+    elif all(mask.all() for mask in kept):  # equalities that are stated twice are kept once
+        return None
+    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.losses))
 
 
 def _own(kept: tuple[Mask, ...]) -> Index:
     """Each kept value is its own heir; -1 for the others."""
     left = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
     return np.where(left, np.arange(left.size), -1)
-
-
-def _restrict(
-    problem: Statement, basis: Basis | None, kept: tuple[Mask, ...], heir: Index, sign: Array
-) -> Face | None:
-    if basis is None:
-        return None
-    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.losses))
 
 
 def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> Statement:
@@ -117,7 +110,6 @@ def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> St
     terms = problem.losses
     if not (terms or left):  # a point's distance from itself
         terms = (LossTerm(SquaredDistances(problem.n, ([0], [0])), "square", 0.0, name="nothing"),)
-    basis = problem.basis if basis is None else basis
     return replace(problem, terms=(*terms, *left), basis=basis)
 
 

@@ -55,6 +55,11 @@ class Multipliers(Owner):
         """The multipliers with a function applied to each array."""
         return Multipliers(tuple(map(change, self.losses)), tuple(map(change, self.constraints)))
 
+    def towards(self, other: Multipliers, t: float) -> Multipliers:
+        """The mixture (1 - t) y + t y' with other multipliers y'."""
+        mixed = [(1 - t) * a + t * b for a, b in zip(self.terms, other.terms, strict=True)]
+        return Multipliers(tuple(mixed[: len(self.losses)]), tuple(mixed[len(self.losses) :]))
+
     def owned(self) -> Multipliers:
         """The same multipliers in read-only arrays."""
         return self.each(owned)
