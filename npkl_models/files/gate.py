@@ -48,8 +48,8 @@ def content(path: Path) -> bytes:
         out: bytes = file.read(most + 1)
     if len(out) > most:
         raise ProblemError(
-            f"{path} must unpack to at most {RATIO} times its size, got more than {_mebibytes(most)} from "
-            f"{size} bytes; unpack it first if this is intended"
+            f"{path} must unpack to at most {RATIO} times its size, got more than {most / 2**20:.4g} MiB "
+            f"from {size} bytes; unpack it first if this is intended"
         )
     return out
 
@@ -112,10 +112,6 @@ def json_of(path: Path) -> Any:
 def _line(raw: bytes, place: int) -> int:
     """The line of a byte, counted from 1."""
     return raw.count(b"\n", 0, place) + 1
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / 2**20:.4g} MiB"
 
 
 def _words(error: Exception) -> str:
