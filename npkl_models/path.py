@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.cover.chunk import PathChunk, choose, covered, ended, placed
+from npkl_models.cover.chunk import PathChunk, covered, ended, placed
 from npkl_models.cover.cover import Cover, Covered
 from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
 from npkl_models.cover.parameters import Axis, own_value
@@ -22,6 +22,7 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array, real_number
 from npkl_models.problem import Problem
 from npkl_models.solve.backend import Backend
+from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.task_cache import place_of
 from npkl_models.workers import processors, spread
@@ -136,9 +137,7 @@ def regularization_path(
         every value from ``low`` to ``high``, a stored kernel is proved to be within the relative gap ``tol``
         of the optimum (not along p).
     backend : str
-        Solver. "auto" chooses once, for the problem as given. For a list of weights and a loss with a kink,
-        "auto" takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half
-        the time on a1a).
+        Solver. "auto" chooses once, for the problem as given.
     n_jobs : int
         Number of processes. Each process solves neighbouring values with warm starts. On a cluster, call
         inside ``joblib.parallel_config``.
@@ -176,14 +175,8 @@ def regularization_path(
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.simple_npkl(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs, trace_bound=1.0)
-    >>> path = nm.regularization_path(problem, "bound", [0.5, 1.0, 2.0])
-    >>> bool((path.relative_gap <= 1e-6).all())
-    True
-    >>> bool(path.objective[0] >= path.objective[-1])
-    True
+    >>> pairs = nm.Pairs(2, [(0, 1)], None)
+    >>> problem = nm.simple_npkl([[1.0, -0.9], [-0.9, 1.0]], pairs, trace_bound=1.0)
     >>> path = nm.regularization_path(problem, "bound", (0.5, 2.0), tol=1e-3)
     >>> path.guarantee <= 1e-3, path.at(0.7).relative_gap <= 1e-3
     (True, True)
@@ -198,7 +191,7 @@ def regularization_path(
     if parameter == "penalty":
         for end in (grid[0], grid[-1]):
             with_parameter(problem, parameter, float(end))
-    name = choose(problem, parameter, options, tol is None) if backend == "auto" else backend
+    name = choose_backend(problem, **options)[0] if backend == "auto" else backend
     job = PathChunk(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
     )

@@ -105,8 +105,6 @@ LATER = (
     "show/test_html.py::test_the_handout_has_all_on_one_page",
     "show/test_report.py::test_a_figure_that_cannot_be_drawn_says_why",
     "show/test_report.py::test_the_report_is_one_whole_page",
-    "solve/test_portfolio.py::test_parts_are_the_same_by_processes",
-    "solve/test_portfolio.py::test_processes_know_the_backends_that_are_known_here",
     "solve/test_portfolio.py::test_where_no_gap_is_known_the_point_that_meets_the_equalities_best_is_kept",
     "test_task_cache.py::test_a_cluster_that_loses_a_worker_ends_the_sweep",
     "test_task_cache.py::test_a_path_in_chunks_is_the_same_path",

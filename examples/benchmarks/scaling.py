@@ -4,7 +4,7 @@ Two Gaussians in 10 dimensions (means -1 and +1 in each column, classes alternat
 0.6 n pairs, `solve()` with nothing said but a time limit; each cell in a process of its own. CPU seconds with
 one BLAS thread, of the graph, the solve and the certificates within it; ``units`` are products of C with 8
 columns; ``peak_gb`` is the process's memory; ``exponent`` is that of the solve's seconds from the size
-before. ``status`` and ``gap`` say what is not certified. With ``--graphs FOLDER`` neighbours are kept there;
+before. ``status`` and ``gap`` say what is not certified. With ``--graphs FOLDER`` graphs are kept there;
 ``graph`` is then the search's time where it was done, and that of reading where it was not.
 """
 
@@ -17,8 +17,10 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from common import report, unit
 
 import npkl_models as nm
@@ -29,7 +31,12 @@ def cell(n: int, loss: str, gamma: float, shift: float, draw: int, limit: float,
     """Seconds, gap and shares of one solve."""
     X = np.random.default_rng(draw).normal(size=(n, 10)) + np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
     began = time.process_time()
-    L = nm.laplacian(nm.knn_affinity(X, 10, progress=False, cache_dir=graphs), shift=shift)
+    kept = None if graphs is None else Path(graphs) / f"graph-{n}-{draw}.npz"
+    A = sp.load_npz(kept) if kept is not None and kept.exists() else nm.knn_affinity(X, 10)
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        sp.save_npz(kept, A)
+    L = nm.laplacian(A, shift=shift)
     graph = time.process_time() - began
     pairs = nm.Pairs.from_labels(np.arange(n) % 2, int(0.6 * n), int(0.6 * n), 7)
     P = nm.pcp(L, pairs, gamma=gamma) if loss == "pcp" else nm.npkl(L, pairs, loss=loss, gamma=gamma)

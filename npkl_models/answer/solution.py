@@ -76,16 +76,10 @@ class Solution(Owner):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
-    >>> solution.status.name
-    'OPTIMAL'
-    >>> solution.K.shape, solution.rank
-    ((6, 6), 2)
-    >>> solution.is_optimal(1e-6)
-    True
+    >>> solution.status.name, solution.K.shape, solution.is_optimal(1e-6)
+    ('OPTIMAL', (2, 2), True)
     """
 
     problem: Statement = field(repr=False)

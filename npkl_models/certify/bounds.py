@@ -34,7 +34,6 @@ SMALL = 0.01  # share of the tolerance: an inner product of factor and slack bel
 LIFTING = 0.25  # share of the tolerance that raising the slack on the range of the factor may cost
 LESS = 0.9  # share of the margin of a raised slack that its bound may use up; the rest is for rounding
 SPARE = 0.95  # share of the unused tolerance that raising the slack's diagonal may cost
-LARGEST_ROWS = 3_000  # largest order of a proof row by row, which takes three dense factorisations
 BACKWARD = 16  # units of roundoff, times the order: error of LAPACK's eigenvalues, relative to the norm
 
 
@@ -118,7 +117,8 @@ def bound_from(
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
-    critical = shortfall > 0 and _critical(problem, found, error)
+    # constraints enter the slack, no regulariser does, and its negative part may be rounding
+    critical = shortfall > 0 and R.vacuous and bool(problem.constraints) and -found.estimate <= error
     repair, bound, y = _repaired(problem, y, S, (shortfall, critical), upper, found, wanted, demand)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
@@ -129,11 +129,7 @@ def _moved(
     problem: Statement, y: Multipliers, V: Array, S: Matrix, error: float, objective: float,
     asked: tuple[CertifyOptions, Query],
 ) -> tuple[Multipliers, Matrix, float, Query, float]:  # fmt: skip
-    """Multipliers that are easier to prove at large orders, and their slack less a margin, with its error.
-
-    The query has the price of raising the diagonal. Without a price, the multipliers are scaled up, and
-    the slack is raised on the range of the factor, if possible.
-    """
+    """Multipliers that are easier to prove at large orders; slack less a margin, its error, query, margin."""
     demand, query = asked
     size, given, least = norm_bound(S), y, SMALL * demand.tol * problem.size(objective)
     y, S = balanced(problem, y, V, S, least)
@@ -178,22 +174,16 @@ def _definite_over_basis(
 
 def _definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
     """Whether a sharper proof, row by row, shows that S(y) is positive definite."""
-    if problem.basis is not None or problem.n > LARGEST_ROWS:
+    if problem.basis is not None or problem.n > FULL:
         return False
     return row_by_row(S, rounding.slack_errors(problem, y)[0])
-
-
-def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
-    """Whether constraints enter the slack, no regulariser does, and its negative part may be rounding."""
-    return bool(problem.constraints) and problem.regularizer.vacuous and -found.estimate <= error
 
 
 def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generator:
     """A generator of random numbers that no solver has used.
 
-    If ``random_state`` is None, the operating system gives the seed. Otherwise the seed is a hash of
-    ``random_state`` and of the shapes, sparsity patterns and numbers of the tested matrices. Two matrices
-    share a start only if they are equal.
+    If ``random_state`` is None, the operating system gives the seed; otherwise a hash of it and of the tested
+    matrices does. Two matrices share a start only if they are equal.
     """
     if random_state is None:
         return np.random.default_rng()

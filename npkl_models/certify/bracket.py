@@ -33,11 +33,7 @@ class Bounded(Protocol):
 
 
 def bracket(found: Bounded) -> str:
-    """Draw bound <= optimum <= upper as an SVG; without an upper bound, the bound and the objective.
-
-    The two numbers are the ends of a line. The length of the line grows with the logarithm of the relative
-    gap, from 1e-12 to 1.
-    """
+    """Draw bound <= optimum <= upper as an SVG; without an upper bound, the bound and the objective."""
     gap = found.relative_gap
     color = GOOD if found.rigour in CERTIFIED and found.feasible and gap <= 1e-4 else OPEN
     share = np.clip((np.log10(max(gap, 1e-12)) + 12) / 12, 0.02, 1.0) if np.isfinite(gap) else 1.0

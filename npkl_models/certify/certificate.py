@@ -4,10 +4,8 @@ Let y be in the domain of the conjugates and S = C + sum_e y_e M_e. Then ``-sum 
 bounds the optimum from below. If R* is infinite because S is not quite PSD, y is repaired first. The way in
 which the smallest eigenvalue of S is known decides the rigour of the bound.
 
-A point meets its constraints up to an error. It meets exactly the problem whose right-hand sides are its own
-values, and the bound for that problem differs only in ``nu'b``. So a certificate says three things: the bound
-for the problem as written, how far the point misses the constraints, and its gap in the problem whose targets
-it meets exactly. All three are theorems, and none needs a feasible point near the given one.
+A certificate says three things: the bound for the problem as written, how far the point misses the
+constraints, and its gap in the problem whose targets it meets exactly (`targets`). All three are theorems.
 """
 
 from __future__ import annotations
@@ -40,27 +38,23 @@ class Certificate(Owner):
     objective : float
         Objective of the point.
     upper : float
-        Upper bound on the optimum, the objective plus what rounding may hide. It is inf if the point is not
-        proved to meet all constraints exactly, which is so for every point of a problem with equalities.
+        Upper bound on the optimum, with what rounding may hide; inf if the point is not proved to meet all
+        constraints exactly, as no point meets equalities.
     bound : float
         Lower bound on the optimum of the problem as written; -inf if there is none.
     gap, relative_gap : float
         The objective minus the bound for the targets that the point meets exactly (rounding included), and
-        this difference over ``reference + |objective| + |bound|``. For a point that meets all constraints
-        these are the targets of the problem as written, and the gap is ``upper - bound``. The reference value
-        of the problem (`Problem.reference`) replaces the 1 of DIMACS error 5, which would depend on units.
-        Both gaps are inf if there is no bound; the relative gap is also inf if the point is not feasible.
+        this difference over ``reference + |objective| + |bound|`` (`Problem.reference`). Both are inf without
+        a bound; the relative gap is also inf if the point is not feasible.
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
-        subgradient of a trace-power regulariser (for p = 1 a multiple of I). It is negative at a point that
-        is stationary but not optimal.
+        subgradient of a trace-power regulariser. It is negative at a stationary point that is not optimal.
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only "proved" and "probable" count as certified.
     repair : str
-        How y was made feasible: "none needed", or names from `MEANING`, such as "scale" or "anchored points
-        (shift)"; "numbers out of range", "no repair applies" or "the slack's spectrum has no bound" if there
-        is no bound. "local shift" and the like raise the diagonal more on a few points than on others. "bound
-        above objective" is an alarm: a loss and its conjugate contradict each other; nothing is proved.
+        How y was made feasible: "none needed", names from `MEANING` ("local shift": a shift at some points),
+        or why there is no bound. "bound above objective" is an alarm: a loss and its conjugate contradict
+        each other; nothing is proved.
     failure_probability : float
         Probability that a "probable" bound fails.
     violation : float
@@ -77,9 +71,8 @@ class Certificate(Owner):
     seconds : float
         Time of the certificate in seconds.
     multipliers : Multipliers
-        The repaired dual point, which anybody can check with `Problem.dual_bound`. If equalities leave no
-        interior, use the problem of `npkl_models.feasibility.faces.face_of` for the check: the multipliers of
-        equalities that the face meets are zero.
+        The repaired dual point, which anybody can check with `Problem.dual_bound`; if equalities leave no
+        interior, that of the problem of `npkl_models.feasibility.faces.face_of`.
     point : ndarray of shape (n, r)
         Factor of the point; of a kernel that is not PSD, the factor of its PSD part.
     direction : ndarray of shape (n,)
@@ -90,18 +83,10 @@ class Certificate(Owner):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> solution = problem.solve()
-    >>> found = solution.certificate
-    >>> found.bound <= found.upper
-    True
-    >>> found.rigour
-    'proved'
-    >>> found.certifies(1e-6)
-    True
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
+    >>> found = problem.solve().certificate
+    >>> found.rigour, found.bound <= found.upper, found.certifies(1e-6)
+    ('proved', True, True)
     """
 
     objective: float
@@ -252,11 +237,7 @@ def _in_units(
 
 
 def relative_gap(problem: Statement, objective: float, bound: float, gap: float | None = None) -> float:
-    """The relative gap ``gap / (reference + |objective| + |bound|)``; the gap is their difference by default.
-
-    The reference is `Problem.reference`, in the units of the problem. The relative gap is inf if a number is
-    not finite.
-    """
+    """The relative gap, ``gap / (reference + |objective| + |bound|)``; gap is their difference by default."""
     gap = objective - bound if gap is None else gap
     if not (np.isfinite(objective) and np.isfinite(bound) and np.isfinite(gap)):
         return float("inf")
@@ -275,9 +256,8 @@ EQUAL = 20  # so many certificates share half of it equally
 class Budget:
     """A budget of failure probability, whose sum over all certificates is at most FAILURE.
 
-    Half of it is shared equally by the first EQUAL certificates. Of the other half certificate k may spend
-    the share 1 / (k (k + 1)). Without equal shares, rounding in Lanczos runs would make bounds of large
-    matrices impossible after some ten certificates, since it hides probabilities below 1e-8.
+    Half of it is shared equally by the first EQUAL certificates, so that rounding in Lanczos runs does not
+    hide their shares. Of the other half certificate k may spend the share 1 / (k (k + 1)).
     """
 
     looks: int = 0

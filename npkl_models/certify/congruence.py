@@ -17,16 +17,16 @@ from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, multiply, twofold
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
+from npkl_models.proof.bounds import CHEAP_CHOLESKY
 from npkl_models.proof.factorisation import eigenvalue_floor
 
-ORDER = 1_000  # largest order for this proof
 LEAST = 1e-17  # relative to the largest eigenvalue: smaller ones count as this large in T
 TURNS = 2  # changes of coordinates; the second uses the small eigenvalues that the first shows
 
 
 def positive_definite(problem: Statement, y: Multipliers, S: Array) -> bool:
     """Whether the slack of y is proved to be positive definite over the basis; S is the rounded slack."""
-    if problem.basis is None or not 1 < problem.order <= ORDER:
+    if problem.basis is None or not 1 < problem.order <= CHEAP_CHOLESKY:
         return False
     if not all(hasattr(part.functional, "incidence") for part in problem.terms):
         return False

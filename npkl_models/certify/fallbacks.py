@@ -9,8 +9,7 @@ component, that is, for points that neither the cost nor a value joins to other 
 
 Signs: the slack is PSD because C is PSD and every matrix that is added to C is PSD.
 
-Around low vectors: a negative eigenvector may live on few points. The multipliers of the pairs that touch
-these points are scaled towards zero. Only these pairs pay, while the repair `scale` changes all pairs.
+Around low vectors: the multipliers of pairs that touch the few points of a negative eigenvector are scaled.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
-from npkl_models.proof.bounds import DENSE_EIGH
+from npkl_models.proof.bounds import CHEAP_CHOLESKY, DENSE_EIGH
 from npkl_models.proof.recurrence import is_local
 
 ANCHORED, PLACED = "anchored points", "centred kernels"  # names of repairs
 AROUND = "local scale"
 AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # multiple of the shortfall; share of the largest entry; low vectors
-MOST = 1_000  # largest number of points for a dense basis of centred kernels
 
 
 def ways(problem: Statement, demand: CertifyOptions) -> int:
@@ -84,7 +82,7 @@ def bound_of_centred(
         return None
     Q, off = blind
     y = projected(problem, y)
-    size = float(np.max(rounding.slack_sizes(problem, y, y.constraints)[0]))
+    size = float(np.max(rounding.slack_sizes(problem, y)[0]))
     lowered = 4 * off * size  # more than rounding in the basis may change the slack
     if not np.isfinite(lowered):
         return None
@@ -98,14 +96,11 @@ def bound_of_centred(
 
 
 def _small_enough(problem: Statement) -> bool:
-    return problem.regularizer.vacuous and problem.basis is None and problem.n <= MOST
+    return problem.regularizer.vacuous and problem.basis is None and problem.n <= CHEAP_CHOLESKY
 
 
 def _centred(problem: Statement) -> tuple[Basis, float] | None:
-    """A basis of the kernels of `bound_of_centred`, and a bound on how far its columns are from centred.
-
-    None if no component may be translated, or if the basis would be too large.
-    """
+    """A basis of the kernels of `bound_of_centred`, and a bound on how far its columns are from centred."""
     if not _small_enough(problem):
         return None
     coo = problem.cost.tocoo()
@@ -192,8 +187,7 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: CertifyOp
     """The bound of multipliers whose slack is PSD by its signs, if this bound is larger.
 
     C must be proved PSD. The positive multipliers of squares (K_ii, tr K, distances, 1'K1) are kept, and all
-    other multipliers become zero. If no loss is negative, zero multipliers alone give the bound 0. These
-    bounds help if the optimum is close to zero; other repairs then cost more or do not apply.
+    other multipliers become zero. If no loss is negative, zero multipliers alone give the bound 0.
     """
     if not _worth(problem, dual, objective, demand) or cost_floor(problem) + problem.regularizer.shift < 0:
         return dual

@@ -1,9 +1,7 @@
 """Raise the slack on the range of a factor, where the cost is singular and no multiplier raises the diagonal.
 
-At an optimum the slack maps the factor to zero. Its smallest eigenvalue is zero, and rounding makes every
-bound on it slightly negative. The repairs `scale` and `slater` then take too much: the first needs a definite
-cost, the second a factorisation. Here the multipliers move a little, such that the slack rises on the range
-of the factor.
+At an optimum the smallest eigenvalue of the slack is zero, and rounding makes every bound on it slightly
+negative. `scale` needs a definite cost, and `slater` a factorisation. Here the multipliers move a little.
 
 Let Q be an orthonormal basis of this range. A change d of the multipliers changes Q'SQ by
 A(d) = sum d_e Q'M_e Q. A change with A(d) > 0 is sought as a strategy of the game max_d min_W <W, A(d)>,
@@ -60,7 +58,7 @@ def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) 
     before, dearer = rounding.paid(problem, y), rounding.paid(problem, top)
     costs = rise * float(np.sum(V**2)), dearer - before  # the price is convex
     share = min((budget / cost for cost in costs if cost > budget), default=1.0)
-    moved = projected(problem, _towards(problem, y, top, share))
+    moved = projected(problem, y.towards(top, share))
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])
     return RaisedSlack(moved, S, error, level) if level > 0 else None
@@ -81,11 +79,6 @@ def scale_to_orthogonality(
     larger = y.scaled(1 + inner / (cost - inner))
     allowed = all(part.allows(own).all() for part, own in zip(problem.terms, larger.terms, strict=True))
     return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
-
-
-def _towards(problem: Statement, y: Multipliers, other: Multipliers, share: float) -> Multipliers:
-    parts = (a + share * (b - a) for a, b in zip(y.terms, other.terms, strict=True))
-    return problem.split_multipliers(parts)
 
 
 def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, float] | None:

@@ -14,11 +14,11 @@ from npkl_models.linalg import UNIT, Array, Index, Matrix, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.functional import Functional
 from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.reading import LARGEST
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.statement import Statement
 
 KINDS = ("auto", "factor", "kernel")
-LARGEST = 1e300  # entry of a kernel
 ASYMMETRY = 1e-6  # relative to the largest entry: a larger difference is more than rounding of a kernel
 KINK = 1e-4  # a value this close to a kink may have any subgradient of the kink
 ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a bound may count as reached
@@ -41,9 +41,8 @@ class Given:
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a given factor or kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
-    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. A ProblemError is
-    raised for a wrong shape and for numbers that are not finite. A ProblemError is also raised for a kernel
-    that is far from symmetric; such a square array may be meant as a factor (``kind="factor"``).
+    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. A kernel that is
+    far from symmetric is refused, as it may be meant as a factor (``kind="factor"``).
     """
     chosen("kind of point", kind, KINDS)
     A = real_array(point, "a point")

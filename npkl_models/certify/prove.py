@@ -1,7 +1,4 @@
-"""Make the certificate of a point: what it misses, and its distance from the bound that multipliers prove.
-
-`targets` evaluates the point, and `bounds` proves the lower bound. A `Certificate` holds the results.
-"""
+"""Make the certificate of a point: what it misses, and its distance from the bound that multipliers prove."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ def certify(
     point : Solution, or ndarray of shape (n, r) or (n, n)
         A solution, a factor V or a kernel K. It is judged as it is given, and never moved.
     multipliers : Multipliers, optional
-        A dual point; by default it is taken from the solution or recovered from the point.
+        A dual point; by default that of the solution, or one recovered from the point.
     kind : {"auto", "factor", "kernel"}
         Meaning of an array. "auto" treats an n x n array as a kernel, which must be symmetric, and any other
         array as a factor.
@@ -68,18 +65,12 @@ def certify(
     failure_probability : float
         Probability that a randomised bound may fail.
     random_state : int, optional
-        Seed of the random starts. None takes the seed from the operating system. With a number, the starts
-        depend only on the number and on the tested matrix, so that a run can be repeated.
+        Seed of the random starts, which then depend on it and on the tested matrix; None takes any seed.
     quick : bool
         Whether to give up a sharp bound as soon as it is clear that the point is not optimal.
     feasibility : float
         Largest violation of the constraints, relative to their data, and largest negative part of a kernel,
         relative to its largest eigenvalue, of a point that counts as feasible.
-
-    Returns
-    -------
-    Certificate
-        The bounds and the gap.
 
     Raises
     ------
@@ -90,10 +81,7 @@ def certify(
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
     >>> nm.certify(problem, solution.K).certifies(1e-6)
     True

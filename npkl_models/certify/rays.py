@@ -6,10 +6,8 @@ problem a lower bound above zero, no kernel meets the constraints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,10 +35,7 @@ CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' s
 
 
 def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None = None) -> bool:
-    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given.
-
-    The multipliers y of a solver, if given, are tried first.
-    """
+    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given."""
     given = [] if y is None or not y.finite else [_inner(problem, y)]
     problem, V = in_binary_units(problem, V)
     if not problem.constraints:
@@ -50,7 +45,11 @@ def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None
     if contradictory(problem) or linearly_contradictory(problem):
         return True
     search = _without_losses(problem)
-    return any(_is_ray(search, ray) for ray in chain(given, _dual_rays(search, V)))
+    if any(_is_ray(search, ray) for ray in given):
+        return True
+    every = ConstraintMap.of(search)
+    residuals = (every.split(every.excess(X) / every.scales**2) for X in nearest_factors(search, V))
+    return any(_is_ray(search, Multipliers((), nu)) for nu in residuals)
 
 
 def _is_ray(search: Statement, y: Multipliers) -> bool:
@@ -156,13 +155,6 @@ def _without_losses(problem: Statement) -> Statement:
     shifted = shifts and used.size <= LARGEST  # centring keeps all distances
     basis = complement(used.size) if shifted else None
     return Statement(sp.csr_array((used.size, used.size)), parts, R, basis)
-
-
-def _dual_rays(problem: Statement, V: Array | None) -> Iterator[Multipliers]:
-    """Residuals at points where the sum of their squares is smallest."""
-    every = ConstraintMap.of(problem)
-    for X in nearest_factors(problem, V):
-        yield Multipliers((), every.split(every.excess(X) / every.scales**2))
 
 
 def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:

@@ -25,14 +25,13 @@ from npkl_models.model.functionals import Entries, Functional, SquaredDistances,
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
-from npkl_models.proof.bounds import min_eigenvalue
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.factorisation import eigenvalue_floor
+from npkl_models.proof.positive import FULL
 
 CLEAR_FALL = 1e-8  # the rate must be below minus this share of the sizes of the numbers that enter
 STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes below which a value counts as zero, tried in turn
 COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
-SEARCHED = 400  # largest order for the search
-LARGEST_GRAM = 3_000  # largest order, and number of constraints, of a proof by a factorisation
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
 
 
@@ -58,7 +57,7 @@ def _unbounded(problem: Statement, V: Array | None) -> bool:
     found = _directions(problem, start)
     if any(_falls(problem, D, still) for still in STILL for D in found):
         return True
-    return problem.order <= SEARCHED and any(_falls(problem, _searched(problem), still) for still in STILL)
+    return problem.order <= DENSE_EIGH and any(_falls(problem, _searched(problem), still) for still in STILL)
 
 
 def _inner_direction(problem: Statement, V: Array) -> bool:
@@ -68,7 +67,7 @@ def _inner_direction(problem: Statement, V: Array) -> bool:
     positive semidefinite if the smallest eigenvalue of D is at least ||E||. The cost of E is at most
     ||C|| ||E||.
     """
-    small = max(problem.n, *problem.sizes) <= LARGEST_GRAM and V.shape[1] >= problem.n and V.any()
+    small = max(problem.n, *problem.sizes) <= FULL and V.shape[1] >= problem.n and V.any()
     plain = problem.basis is None and problem.regularizer.vacuous and not problem.losses
     if not (small and plain and all(part.equal for part in problem.constraints)):
         return False
@@ -110,10 +109,7 @@ def _directions(problem: Statement, V: Array) -> list[Array]:
 
 
 def _kept_still(problem: Statement) -> Array | None:
-    """A basis of the directions that keep certain squares at zero; None if there are no such squares.
-
-    These are the squares whose multipliers may grow without limit.
-    """
+    """A basis of the directions that keep certain squares at zero; None if there are no such squares."""
     M, any_ = sp.csr_array(problem.cost.shape), False
     for term in problem.terms:
         held = squares(term.functional) & np.isinf(term.domain[1])

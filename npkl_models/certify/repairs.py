@@ -80,9 +80,8 @@ def balanced(
 ) -> tuple[Multipliers, Matrix]:
     """Lower the slack's diagonal such that <S, VV'> = 0, if a repair can lower it; return y and S(y).
 
-    If the length of the factor is slightly wrong, <S, VV'> is positive, and the bound is too low by this
-    number. Up to ``least`` nothing is changed: a factor close to zero says nothing about the slack, and must
-    not lower it.
+    A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed: a factor close to
+    zero says nothing about the slack.
     """
     inner, size = float(np.sum(V * (threaded(S) @ V))), float(np.sum(V**2))
     level = inner / size + problem.regularizer.shift if size else 0.0
@@ -181,9 +180,7 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
     """Raise the multipliers of all distances by t; the sum of their M_e is a Laplacian.
 
     Over a basis of centred kernels, this Laplacian is positive definite if the graph of the pairs is
-    connected. If a multiplier may not be raised (that of a lower bound on a distance never may), those alone
-    are raised that may grow without limit. Where those do not join all points, as with the absolute loss
-    beside lower bounds, `slater` mixes with multipliers that are raised within their domains.
+    connected. If a multiplier may not be raised, those alone are raised that may grow without limit.
     """
     every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
     found = _raise_each(problem, y, every, eps, distance_floor(problem))

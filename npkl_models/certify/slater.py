@@ -74,11 +74,7 @@ def interior(problem: Statement, y: Multipliers) -> Interior | None:
 def slater(
     problem: Statement, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
 ) -> tuple[float, Multipliers] | None:
-    """The repair: the better of y mixed with ``inside``, if it belongs to this problem, and another point.
-
-    The other point is `strictly_feasible`. Points of a central path lose least: near it, both the smallest
-    eigenvalue of the slack and the distance of the bound from the optimum are about proportional to mu.
-    """
+    """The repair: the better of y mixed with ``inside``, if of this problem, and with `strictly_feasible`."""
     own = inside is not None and inside.problem is problem
     points = [(inside.y, inside.mu) if own and inside is not None else None, strictly_feasible(problem)]
     found = [_mixture(problem, y, eps, *point) for point in points if point is not None]
@@ -91,27 +87,15 @@ def _mixture(
     """The bound of the mixture of y with a center, and the mixture."""
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
-    t = min(share, 1.0)  # at most the center alone
-    mixed = projected(problem, _mixed(y, center, t))
+    mixed = projected(problem, y.towards(center, min(share, 1.0)))  # at most the center alone
     return -rounding.paid(problem, mixed), mixed
 
 
 def worth(problem: Statement, y: Multipliers, eps: float) -> float:
-    """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf.
-
-    The estimate is also -inf if the floor of the cost exceeds rounding, since other repairs then do as well.
-    """
+    """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf."""
     norm = max(norm_bound(problem.cost), problem.cost_unit)
     floor = cost_floor(problem) + problem.regularizer.shift
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
-
-
-def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
-    def mix(a: Array, b: Array) -> Array:
-        return (1 - t) * a + t * b
-
-    losses, constraints = map(mix, y.losses, other.losses), map(mix, y.constraints, other.constraints)
-    return Multipliers(tuple(losses), tuple(constraints))
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:
@@ -128,10 +112,7 @@ def _search(problem: Statement) -> tuple[Multipliers, float] | None:
 
 
 def _start(problem: Statement) -> tuple[Multipliers, float, Array]:
-    """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors.
-
-    These are zero multipliers or one of `tops`, whichever have the largest eigenvalue for what they pay.
-    """
+    """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors."""
     zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
     above = tops(problem)
     if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long

@@ -23,33 +23,16 @@ from npkl_models.model.statement import Statement
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A point over the face of a problem.
+    """A point over the face of a problem."""
 
-    Attributes
-    ----------
-    V : ndarray of shape (n, r)
-        Factor of the point over the face, or of its PSD part.
-    objective : float
-        Objective of the given point.
-    top : float
-        Upper bound on the objectives of the given point and of the point over the face, with rounding.
-    upper : float
-        The same if the point meets all constraints exactly, else inf.
-    missed : list of Miss
-        What the point misses of each constraint.
-    excess : float
-        The share by which a bound of the regulariser is exceeded.
-    below : float
-        The absolute value of a negative smallest eigenvalue.
-    """
-
-    V: Array
-    objective: float
+    V: Array  # factor of the point over the face, or of its PSD part (n, r)
+    objective: float  # objective of the given point
+    # upper bound on the objectives of the given point and of the point over the face, with rounding
     top: float
-    upper: float
-    missed: list[Miss]
-    excess: float
-    below: float
+    upper: float  # the same if the point meets all constraints exactly, else inf
+    missed: list[Miss]  # what the point misses of each constraint
+    excess: float  # the share by which a bound of the regulariser is exceeded
+    below: float  # the absolute value of a negative smallest eigenvalue
 
 
 def target_of(problem: Statement, given: Given) -> Target:

@@ -15,12 +15,11 @@ from npkl_models.cli.fitting import fitting
 from npkl_models.data.sensors import Distances, read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate
-from npkl_models.formulations.distances import check_joined
+from npkl_models.formulations.distances import SHOWN, check_joined
 from npkl_models.formulations.known_distances import Anchors, read_anchors
 from npkl_models.linalg import Array, Index
-from npkl_models.model.mistakes import of_triangles
+from npkl_models.model.mistakes import of_triangles, some
 
-SHOWN = 8  # names in a line of the answer
 AXES = "xyz"
 
 Bounds = tuple[Index, Index, Array, Array]
@@ -118,7 +117,7 @@ def _found(model: Localisation, given: Network) -> list[str]:
     out += [f"{kind}: {words}" for kind, words in of_triangles(*_lengths(given), names)]
     if model.unique_ is not None:
         loose = own[~model.unique_[own]]
-        rest = f"; not: {_some(names, loose)}" if loose.size else ""
+        rest = f"; not: {some(loose, names, SHOWN)}" if loose.size else ""
         out.append(
             f"{own.size - loose.size} of {own.size} sensors are uniquely localisable, according to two "
             f"further relaxations (no proof){rest}"
@@ -132,7 +131,9 @@ def _found(model: Localisation, given: Network) -> list[str]:
             f"{model.uncertainty_[worst]:.3g} ({names[worst]})"
         )
     if not known.all():
-        out.append(f"the distances do not determine the standard deviation of {_some(names, own[~known])}")
+        out.append(
+            f"the distances do not determine the standard deviation of {some(own[~known], names, SHOWN)}"
+        )
     return out
 
 
@@ -147,9 +148,3 @@ def _lengths(given: Network) -> tuple[Index, Index, Array]:
     new = ~np.isin(a * n + b, i * n + j)
     lengths = np.linalg.norm(given.anchors.positions[one] - given.anchors.positions[two], axis=1)
     return np.r_[i, a[new]], np.r_[j, b[new]], np.r_[d, lengths[new]]
-
-
-def _some(names: tuple[str, ...], which: Index) -> str:
-    """The first names, and how many there are beyond them."""
-    shown = ", ".join(names[k] for k in which[:SHOWN])
-    return shown if which.size <= SHOWN else f"{shown} and {which.size - SHOWN} more"

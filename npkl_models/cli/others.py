@@ -37,10 +37,7 @@ def export(options: argparse.Namespace) -> int:
     if options.answer is None:
         return 0
     found = judge_sdpa(problem, options.answer, options.tol)
-    say(found.summary())
-    if options.out is not None:
-        output.write(options.out, found)
-    return output.status_of(found)
+    return output.told(found, options.out)
 
 
 def judge(options: argparse.Namespace) -> int:
@@ -49,7 +46,4 @@ def judge(options: argparse.Namespace) -> int:
     found = judge_file(
         options.source, options.answer, Problem, options.tol, options.feasibility or FEASIBILITY
     )
-    say(found.summary())
-    if options.out is not None:
-        output.write(options.out, found)
-    return output.status_of(found)
+    return output.told(found, options.out)

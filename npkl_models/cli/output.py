@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from rich import status
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.cli.console import printer
+from npkl_models.cli.console import printer, say
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import finite, save_figure, write_json, write_text
 from npkl_models.solve.watch import INTERRUPTED, listening
@@ -93,6 +93,14 @@ def write_document(path: Path | TextIO, value: Any) -> None:
     else:
         path.write(json.dumps(value, indent=2) + "\n")
         path.flush()
+
+
+def told(solution: Solution, out: Path | TextIO | None) -> int:
+    """Print a solution, write it if asked to, and return the exit status."""
+    say(solution.summary())
+    if out is not None:
+        write(out, solution)
+    return status_of(solution)
 
 
 def status_of(solution: Solution) -> int:

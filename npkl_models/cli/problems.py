@@ -17,10 +17,7 @@ def solve(options: argparse.Namespace) -> int:
     found = asked(options)
     with output.progress(f"{found.problem.name}, n = {found.problem.n}"):
         solution = found.problem.solve(found.recipe.backend, **found.recipe.solving())
-    say(solution.summary())
-    if options.out is not None:
-        output.write(options.out, solution)
-    return output.status_of(solution)
+    return output.told(solution, options.out)
 
 
 def explain(options: argparse.Namespace) -> int:

@@ -17,9 +17,8 @@ from npkl_models.cover.search import search
 from npkl_models.errors import SolverError
 from npkl_models.linalg import Array
 from npkl_models.problem import Problem
-from npkl_models.routes import compatible, get_backend
+from npkl_models.routes import get_backend
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.choice import choose_backend
 from npkl_models.task_cache import Failure, about, sweep
 
 
@@ -61,10 +60,7 @@ class PathChunk:
     def covering(
         self, low: float, high: float, tol: float, known: Mapping[float, Solution] | None = None
     ) -> Cover:
-        """Solve at values of an interval until the gap is at most ``tol`` everywhere.
-
-        ``known`` holds solutions that are there already, by their values.
-        """
+        """Solve at values of an interval until the gap is at most ``tol`` everywhere."""
         takes_start = "start" in get_backend(self.backend).option_names
 
         def solve(value: float, start: Solution | None) -> Solution:
@@ -98,18 +94,3 @@ def _solve(
     problem: Problem, parameter: str, value: float, backend: str | Backend, options: dict[str, Any]
 ) -> Solution:
     return with_parameter(problem, parameter, value).solve(backend, **options)
-
-
-def choose(problem: Problem, parameter: str, options: Any, listed: bool) -> str:
-    """The backend of a path.
-
-    If a loss has a kink, a warm start helps Newton steps more than sweeps at the tolerance of a list of
-    weights, and less at that of an interval (a1a: 8.6 s against 4.4 s).
-    """
-    name = choose_backend(problem, **options)[0]
-    kinked = listed and parameter == "weight" and not all(term.loss.smooth for term in problem.losses)
-    other = "burer_monteiro"
-    able = compatible(problem).get(other, "absent") is None and all(
-        key in get_backend(other).option_names for key in options
-    )
-    return other if name == "bcd" and kinked and able else name

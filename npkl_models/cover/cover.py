@@ -1,8 +1,8 @@
 """Bounds on the optimum at every value of a parameter, from solutions at some values.
 
 The lines of the solutions bound the optimum from one side, and chords of their points bound it from the other
-side. Between two solved values the gap is largest where their two lines cross (Giesen, Jaggi & Laue, AISTATS
-2012).
+side. Between two solved values the gap is largest where their two lines cross. Source: Giesen, Jaggi & Laue,
+"Regularization paths with guarantees for convex semidefinite optimization", AISTATS 2012.
 """
 
 from __future__ import annotations
@@ -28,26 +28,14 @@ from npkl_models.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """The bounds between two solved values.
-
-    Attributes
-    ----------
-    left, right : Knot
-        The two solved values.
-    x : float
-        Coordinate at which the two lines cross.
-    point : float
-        Bound on the side of the chords at x.
-    gap : float
-        Largest proved relative gap from the left to the right value; inf if there is none somewhere.
-    """
+    """The bounds between two solved values."""
 
     axis: Axis
-    left: Knot
+    left: Knot  # the two solved values
     right: Knot
-    x: float
-    point: float
-    gap: float
+    x: float  # coordinate at which the two lines cross
+    point: float  # bound on the side of the chords at x
+    gap: float  # largest proved relative gap from the left to the right value; inf if there is none somewhere
 
     def chord(self, x: float) -> float:
         """The bound on the side of the chords at a coordinate between the two knots."""
@@ -111,29 +99,17 @@ def _raised(axis: Axis, ends: Ends, by: float) -> Ends:
 
 @dataclass(frozen=True)
 class Covered:
-    """The best answer to a value of the parameter among stored kernels, with its proved gap.
+    """The best answer to a value of the parameter among stored kernels, with its proved gap."""
 
-    Attributes
-    ----------
-    value : float
-        Value of the parameter.
-    V : ndarray of shape (n, r)
-        Factor of the kernel, which is feasible at this value. Along a bound it is a mixture of the stored
-        kernels of the two neighbours, since the kernel of the larger bound is not feasible.
-    solution : Solution
-        The stored solution with this kernel; along a bound, the one with the smaller bound.
-    upper, bound : float
-        Upper and lower bound on the optimum at this value; ``upper`` bounds the objective of the kernel.
-    relative_gap : float
-        The proved relative gap, as in certificates.
-    """
-
-    value: float
+    value: float  # value of the parameter
+    # factor of the kernel, which is feasible at this value. Along a bound it is a mixture of the stored
+    # kernels of the two neighbours, since the kernel of the larger bound is not feasible (n, r)
     V: Array
-    solution: Solution
+    solution: Solution  # the stored solution with this kernel; along a bound, the one with the smaller bound
+    # upper and lower bound on the optimum at this value; ``upper`` bounds the objective of the kernel
     upper: float
     bound: float
-    relative_gap: float
+    relative_gap: float  # the proved relative gap, as in certificates
 
     @property
     def K(self) -> Array:

@@ -24,8 +24,8 @@ from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.constraint import Constraint
+from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.misses import Miss, constraints_missed
-from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
@@ -37,34 +37,17 @@ SMALLEST, LARGEST = 1e-100, 1e100  # units within which products neither under- 
 
 @dataclass(frozen=True, eq=False)
 class Knot:
-    """A solved value of the parameter.
+    """A solved value of the parameter."""
 
-    Attributes
-    ----------
-    x : float
-        Coordinate of the value.
-    solution : Solution
-        The solution there.
-    line : (float, float)
-        Values at both ends of the axis of a bound that is affine in the coordinate: an upper bound if the
-        optimum is concave, else a lower bound. They are infinite if there is none.
-    point : float
-        The other bound, which holds at x: lower if the optimum is concave, else upper.
-    dual : DualPoint or None
-        The multipliers, if they give bounds at other values.
-    missed : tuple of Miss
-        What the kernel misses of constraints (over the face).
-    nu : tuple of ndarray
-        Multipliers of these constraints.
-    """
-
-    x: float
-    solution: Solution
+    x: float  # coordinate of the value
+    solution: Solution  # the solution there
+    # values at both ends of the axis of a bound that is affine in the coordinate: an upper bound if the
+    # optimum is concave, else a lower bound. They are infinite if there is none
     line: Ends
-    point: float
-    dual: DualPoint | None
-    missed: tuple[Miss, ...] = ()
-    nu: tuple[Array, ...] = ()
+    point: float  # the other bound, which holds at x: lower if the optimum is concave, else upper
+    dual: DualPoint | None  # the multipliers, if they give bounds at other values
+    missed: tuple[Miss, ...] = ()  # what the kernel misses of constraints (over the face)
+    nu: tuple[Array, ...] = ()  # multipliers of these constraints
 
     @property
     def certificate(self) -> Certificate | None:
@@ -121,12 +104,9 @@ def objectives_of_one_kernel(
         terms: tuple[LossTerm | Constraint, ...] = (*problem.losses, *inside.constraints)
         own = replace(inside, cost=problem.cost, terms=terms, regularizer=problem.regularizer)
         target = target_of(own, Given(V))
-        out.append(target.top if target.excess == 0 and _ordinary(problem) else float("inf"))
+        ordinary = all(SMALLEST < unit < LARGEST for unit in (problem.cost_unit, problem.kernel_unit))
+        out.append(target.top if target.excess == 0 and ordinary else float("inf"))
     return tuple(out), V, missed
-
-
-def _ordinary(problem: Statement) -> bool:
-    return all(SMALLEST < unit < LARGEST for unit in (problem.cost_unit, problem.kernel_unit))
 
 
 def mixture(one: Array, other: Array, u: float) -> Array:

@@ -3,9 +3,6 @@
 For multipliers y with a slack S, the dual value is -sum f*(y) - nu'b - R*(-S). Weights and targets enter only
 through the conjugates f*, and the trace's parameter only through R*. So stored multipliers give a bound at
 every value, without another eigenvalue. A mixture of two dual points is a dual point, and R* is convex.
-
-Source: Giesen, Jaggi & Laue, "Regularization paths with guarantees for convex semidefinite optimization",
-AISTATS 2012, for bounds along a path.
 """
 
 from __future__ import annotations
@@ -18,8 +15,8 @@ from npkl_models.certify.certificate import CERTIFIED, Certificate
 from npkl_models.certify.fallbacks import ANCHORED, PLACED
 from npkl_models.cover.parameters import Axis
 from npkl_models.linalg import UNIT, Array
+from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 
 MIXED = 4 * UNIT  # relative error of a mixture of two numbers, and more
@@ -28,24 +25,12 @@ BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Stored multipliers with a proved slack.
+    """Stored multipliers with a proved slack."""
 
-    Attributes
-    ----------
-    x : float
-        Coordinate at which they were proved.
-    y : Multipliers
-        The multipliers.
-    support : float
-        Upper bound on R*(-S) at this coordinate.
-    paid : float
-        Upper bound on sum f*(y) + nu'b + b^2 sum d at this coordinate.
-    """
-
-    x: float
-    y: Multipliers
-    support: float
-    paid: float
+    x: float  # coordinate at which they were proved
+    y: Multipliers  # the multipliers
+    support: float  # upper bound on R*(-S) at this coordinate
+    paid: float  # upper bound on sum f*(y) + nu'b + b^2 sum d at this coordinate
 
     def support_at(self, axis: Axis, x: float) -> float:
         """An upper bound on R*(-S) at another coordinate; R* is homogeneous in the parameter of the trace."""
@@ -100,10 +85,7 @@ def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple
 
 
 def mixed_bound(axis: Axis, x: float, one: DualPoint | None, other: DualPoint | None) -> float:
-    """The lower bound at x of the mixture of two dual points that lies at x; -inf if one is missing.
-
-    A mixture with any other share gives a bound, too, but hardly a better one.
-    """
+    """The lower bound at x of the mixture of two dual points that lies at x; -inf if one is missing."""
     if one is None or other is None:
         return float("-inf")
     u = (x - one.x) / (other.x - one.x) * (1 - 8 * UNIT)  # with p = 1 the slack plus x I is PSD up to here

@@ -77,20 +77,11 @@ class Axis:
     In the coordinate x, the optimum is concave or convex: concave in a factor on the weights and in a
     penalty of the trace, also one that the cost states (x is the value), and convex in the radius
     x = B^(1/p) of tr K^p <= B.
-
-    Attributes
-    ----------
-    problem : Problem
-        The problem at any value of the parameter.
-    parameter : str
-        Name of the parameter.
-    low, high : float
-        First and last value.
     """
 
-    problem: Problem
-    parameter: str
-    low: float
+    problem: Problem  # the problem at any value of the parameter
+    parameter: str  # name of the parameter
+    low: float  # first and last value
     high: float
 
     def __post_init__(self) -> None:

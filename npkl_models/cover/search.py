@@ -1,8 +1,4 @@
-"""Choose the values of a parameter such that the bounds between them meet a tolerance everywhere.
-
-Source: Giesen, Jaggi & Laue, "Regularization paths with guarantees for convex semidefinite optimization",
-AISTATS 2012.
-"""
+"""Choose the values of a parameter such that the bounds between them meet a tolerance everywhere."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ S = TypeVar("S", bound=Statement)
 def judge_sdpa(
     problem: Statement, path: str | Path, tol: float = 1e-6, feasibility: float = FEASIBILITY
 ) -> Solution:
-    """The certified solution from a file that CSDP, DSDP, SDPA or SDPLR has written for the file of `Problem.to_sdpa`.
+    """The certified solution from a solver's answer to the file of `Problem.to_sdpa`.
 
     The solver's kernel is judged as it is given. The certificate uses the solver's multipliers, moved into
     their domains, or those recovered from the kernel, whichever give the better bound. The status is OPTIMAL

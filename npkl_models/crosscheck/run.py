@@ -67,17 +67,10 @@ def crosscheck(
     **options
         Options that are passed to every backend that knows them.
 
-    Returns
-    -------
-    CrossCheck
-        The table.
-
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
     >>> table = nm.crosscheck(problem, ["bcd", "interior"], points={"mine": 1.1 * solution.K})
     >>> [row.verdict == "agrees" for row in table.rows]

@@ -17,7 +17,8 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
-from npkl_models.conic.cvxpy_programs import ConicProgram, translated
+from npkl_models.conic.cvxpy_data import ConicProgram
+from npkl_models.conic.cvxpy_programs import translated
 from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, solved, stated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array

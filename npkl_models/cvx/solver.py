@@ -17,7 +17,8 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.conic.cvxpy_programs import ConicProgram, Translation, is_ray, translated
+from npkl_models.conic.cvxpy_data import ConicProgram
+from npkl_models.conic.cvxpy_programs import Translation, is_ray, translated
 from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.interior.interior import BACKEND
 from npkl_models.interior.program import Program, falling

@@ -65,13 +65,7 @@ class Cells:
         return found.apply(lambda column: column.astype(object).str.strip())
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """Columns of finite numbers.
-
-        Raises
-        ------
-        ProblemError
-            If a cell holds no number; the message names the first such cell and suggests a remedy.
-        """
+        """Columns of finite numbers."""
         found = self._read(columns)
         out = np.stack([self.floats(found[k]) for k in columns], axis=1)
         wrong = np.argwhere(~np.isfinite(out))
@@ -138,11 +132,6 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
     numbers 0, 1, 2, ... beside a name that does not come again below are a header, too, as pandas writes it.
     A header that is one name short, as R writes it, begins with an empty name. Blank rows at the end and an
     empty last column without a name are left out.
-
-    Raises
-    ------
-    ProblemError
-        If there is no row, or if the rows have different lengths; the message names the lines.
     """
     with gate(path, "a text file with commas"):
         raw = plain_bytes(path).replace(b"\r\n", b"\n").replace(b"\r", b"\n")

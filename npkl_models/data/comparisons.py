@@ -36,11 +36,6 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
     and the far (or farther) object, in any order. A first line is data if one of its cells begins with a
     digit, or if it has no such name and one of its cells comes again below. Names that are all whole numbers
     are sorted as numbers, others as text.
-
-    Raises
-    ------
-    ProblemError
-        If a line has another number of columns, or an empty cell; the message names the line.
     """
     path = Path(path)
     if not is_there(path):

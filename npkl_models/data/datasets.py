@@ -43,12 +43,6 @@ class Dataset:
 
     A class of -1 is unknown. A table may have ``ids``, the names of its rows, and ``columns``, those of X;
     ``about`` says in words which columns are used.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.datasets.load("iris").y[:3]
-    array([0, 0, 0])
     """
 
     name: str
@@ -65,13 +59,7 @@ class Dataset:
         return len(self.X)
 
     def subset(self, n: int, random_state: int = 0) -> Dataset:
-        """A data set of ``n`` points that are drawn at random; they keep their order.
-
-        Raises
-        ------
-        ProblemError
-            If ``n`` is below 2 or above the number of points.
-        """
+        """A data set of ``n`` points that are drawn at random; they keep their order."""
         if not 2 <= n <= self.n:
             raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
         chosen = np.sort(generator(random_state).permutation(self.n)[:n])
@@ -120,14 +108,7 @@ SOURCES: dict[str, Source] = {
 
 
 def names() -> list[str]:
-    """The names of all data sets that `load` knows.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.datasets.names()[:3]
-    ['iris', 'wine', 'breast_cancer']
-    """
+    """The names of all data sets that `load` knows."""
     return list(SOURCES)
 
 
@@ -150,13 +131,6 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
         If the name is unknown.
     DatasetUnavailableError
         If the set was not found; the message tells where it was searched for and what to do.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> data = nm.datasets.load("wine")
-    >>> data.n, data.X.shape[1], nm.datasets.load("wine", n=60).n
-    (178, 13, 60)
     """
     key = str(name).replace("-", "_").lower()  # a value that is no text is an unknown name
     if key not in SOURCES:
@@ -171,8 +145,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
             f"options of {key}, which is no synthetic set, must be n and random_state (of a subset), got "
             f"{sorted(generator | some)}"
         )
-    folder = _folder(data_home)
-    path = None if folder is None else _file_of(key, source, folder)
+    folder, path = _place_of(key, data_home)
     if path is not None:
         X, y = read_csv(path) if ".csv" in path.suffixes else read_libsvm(path, source.n_features)
         whole = Dataset(key, X, y, str(path))
@@ -188,25 +161,23 @@ def origin(name: str, data_home: str | Path | None = None) -> str:
     source = SOURCES[name]
     if source.generate is not None:
         return "generated"
-    folder = _folder(data_home)
-    path = None if folder is None else _file_of(name, source, folder)
+    path = _place_of(name, data_home)[1]
     if path is not None:
         return str(path)
     return "scikit-learn" if source.bundled else "a download"
 
 
-def _folder(data_home: str | Path | None) -> Path | None:
+def _place_of(key: str, data_home: str | Path | None) -> tuple[Path | None, Path | None]:
+    """The data folder, and the file of a set in it, if there are any."""
     value = data_home or os.environ.get(FOLDER_VARIABLE)
-    return Path(value) if value else None
-
-
-def _file_of(key: str, source: Source, folder: Path) -> Path | None:
-    """The file of a set in a folder, if it is there."""
+    if not value:
+        return None, None
+    folder = Path(value)
     if not folder.is_dir():
         raise DatasetUnavailableError(f"data_home must be a folder, got {folder}")
-    stems, suffixes = (source.file, key), (".csv.gz", ".csv", ".libsvm.gz", ".libsvm")
+    stems, suffixes = (SOURCES[key].file, key), (".csv.gz", ".csv", ".libsvm.gz", ".libsvm")
     paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in suffixes)
-    return next((path for path in paths if path.is_file()), None)
+    return folder, next((path for path in paths if path.is_file()), None)
 
 
 def _bundled(key: str, source: Source) -> Dataset:

@@ -124,11 +124,6 @@ def read_named(
     A first line is data if one of its cells begins with a digit, or is one of ``names``. Otherwise it is a
     header if it has a name of a role, and data if one of its cells is one of ``words`` or comes again below.
     Any other first line is a header, too, and its names must be known.
-
-    Raises
-    ------
-    ProblemError
-        If there is no such file, or if a name of the header is unknown or missing; the known ones are listed.
     """
     path = Path(path)
     if not is_there(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 from pathlib import Path
@@ -11,8 +10,7 @@ import numpy as np
 
 from npkl_models.data.cells import read_cells
 from npkl_models.errors import ProblemError
-from npkl_models.files.atomic import write_text
-from npkl_models.files.gate import content, gate, text_of
+from npkl_models.files.gate import content, gate
 from npkl_models.linalg import Array, Index
 
 ODD = re.compile(rb"^[^#\n]*(_|qid)", re.MULTILINE)  # Python reads 1_0 as 10; the reader ignores a qid
@@ -30,16 +28,11 @@ CHECKSUMS = {
     "binary/a8a": "md5:247737ca98b22d3186c0c0db33d5f006",
     "binary/a9a": "md5:fb3596510d780aaf76a06dc721d49662",
 }
-"""Checksums of the files on the page. For a file that is not listed, the first download sets the checksum."""
-SHA256 = re.compile("[0-9a-f]{64}")
+"""Checksums of files on the page."""
 
 
 def read_csv(path: Path) -> tuple[Array, Index]:
-    """Features and labels of a CSV file, perhaps gzipped, with a header and the label in the last column.
-
-    Labels that are whole numbers stay as they are; other labels are numbered from 0. If the file has another
-    form, a `ProblemError` names the place.
-    """
+    """Features and labels of a CSV file, perhaps gzipped, with a header and the label in the last column."""
     with gate(path, "a csv with a header and the label last"):
         cells = read_cells(path)
         last = cells.width - 1
@@ -64,13 +57,7 @@ def codes(values: Array) -> Index:
 
 
 def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index]:
-    """Dense features and integer labels of a LIBSVM file, perhaps packed by gzip or bzip2.
-
-    Raises
-    ------
-    ProblemError
-        If the file has another format, or if a large index makes the dense table far too large.
-    """
+    """Dense features and integer labels of a LIBSVM file, perhaps packed by gzip or bzip2."""
     from sklearn.datasets import load_svmlight_file
 
     with gate(path, "in LIBSVM's format, indices from 1"):
@@ -91,33 +78,8 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
 
 
 def fetch(path: str) -> Path:
-    """The file with a path below the LIBSVM page, downloaded once and checked at each call.
-
-    Raises
-    ------
-    ValueError
-        If the file has another checksum.
-    OSError
-        If the file could not be downloaded.
-    """
+    """The file with a path below the LIBSVM page, downloaded once; a known checksum is checked each time."""
     import pooch
 
-    folder = Path(pooch.os_cache("npkl_models"))
-    name = path.replace("/", "_")
-    seen = folder / f"{name}.sha256"
-    known = CHECKSUMS.get(path)
-    if known is None and seen.is_file():
-        known = f"sha256:{_remembered(seen)}"
-    file = Path(pooch.retrieve(f"{LIBSVM_PAGE}/{path}", known, fname=name, path=folder))
-    if known is None:
-        write_text(seen, hashlib.sha256(file.read_bytes()).hexdigest())
-    return file
-
-
-def _remembered(seen: Path) -> str:
-    """The checksum of the first download."""
-    said = text_of(seen).strip()
-    if not SHA256.fullmatch(said):
-        got = f"{said[:80]!r}; delete it to begin anew"
-        raise ProblemError(f"{seen} must hold a checksum of 64 digits, got {got}")
-    return said
+    name, folder = path.replace("/", "_"), pooch.os_cache("npkl_models")
+    return Path(pooch.retrieve(f"{LIBSVM_PAGE}/{path}", CHECKSUMS.get(path), fname=name, path=folder))

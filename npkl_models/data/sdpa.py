@@ -171,48 +171,58 @@ def as_sdpa(problem: Statement) -> SDPAFile:
 
 
 def _as_stated(problem: Statement) -> SDPAFile:
-    R = problem.regularizer
-    if R.kind != "none" and (R.spectral is None or R.spectral.p not in (1, 2)):
-        raise UnsupportedError(f"SDPA's format takes tr K and tr K^2 of the regularisers, got {R.label}")
+    R, squared = problem.regularizer, _squared(problem)
     reason = quadratic_conjugates(problem.losses)
     if reason is not None:
         raise UnsupportedError(f"SDPA's format {reason}")
+    bounded = R.spectral is not None and R.spectral.bound is not None and not squared
     incidences, boxes = parts_of(problem)
     incidence, box = Incidence.stack(incidences), Box.join(boxes)
     moving = box.lower < box.upper
-    squared = R.spectral is not None and R.spectral.p == 2
-    if not (moving.any() or squared or (R.spectral is not None and R.spectral.bound is not None)):
+    if not (moving.any() or squared or bounded):
         raise UnsupportedError("SDPA's format needs a multiplier that is not fixed, got linear losses only")
     fixed = np.where(moving, 0.0, box.lower)
     C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
-    number = np.cumsum(moving, dtype=np.intp) * moving
     constant = box.conjugate(fixed)
     box = box.kept(moving)
     file = SDPAFile(box.b, [problem.order], moving, fixed, constant)
     upper = C.coords[0] <= C.coords[1]
     i, j = (ends[upper] + 1 for ends in C.coords)
     file.add(0, 1, i, j, -C.data[upper])
+    every = np.arange(1, problem.order + 1)
     if R.shift:
-        every = np.arange(1, problem.order + 1)
         file.add(0, 1, every, every, -R.shift)
-    if problem.basis is not None and problem.basis.shared is None:
-        _over_basis(file, problem, number)
-    else:
-        if problem.basis is not None and problem.basis.shared is not None:
-            incidence = incidence.contract(*problem.basis.shared, problem.order)
-        kept = moving[incidence.owner]
-        i, j, value = incidence.row[kept], incidence.column[kept], incidence.coefficient[kept]
-        file.add(number[incidence.owner[kept]], 1, i + 1, j + 1, np.where(i == j, value, 0.5 * value))
-    if R.spectral is not None and R.spectral.bound is not None and not squared:
+    _values(file, problem, incidence)
+    if bounded:
         box = Box.join([box, Box.half_line(np.array([R.trace_bound(problem.order)]))])
         file.c = box.b
-        every = np.arange(1, problem.order + 1)
         file.add(box.b.size, 1, every, every, 1.0)
     _ends(file, box)
     _squares(file, box)
     if squared:
         _norm(file, problem)
     return file
+
+
+def _squared(problem: Statement) -> bool:
+    """Whether the regulariser is one of tr K^2; an UnsupportedError for other powers."""
+    R = problem.regularizer
+    if R.kind != "none" and (R.spectral is None or R.spectral.p not in (1, 2)):
+        raise UnsupportedError(f"SDPA's format takes tr K and tr K^2 of the regularisers, got {R.label}")
+    return R.spectral is not None and R.spectral.p == 2
+
+
+def _values(file: SDPAFile, problem: Statement, incidence: Incidence) -> None:
+    """Add M_e, or Q'M_e Q, for each multiplier."""
+    number = np.cumsum(file.moving, dtype=np.intp) * file.moving
+    if problem.basis is not None:
+        if problem.basis.shared is None:
+            return _over_basis(file, problem, number)
+        incidence = incidence.contract(*problem.basis.shared, problem.order)
+    kept = file.moving[incidence.owner]
+    i, j, value = incidence.row[kept], incidence.column[kept], incidence.coefficient[kept]
+    file.add(number[incidence.owner[kept]], 1, i + 1, j + 1, np.where(i == j, value, 0.5 * value))
+    return None
 
 
 def _room(entries: float) -> None:

@@ -22,30 +22,15 @@ RANGE = (Role("lower", "l|.*(low|least|min).*"), Role("upper", "u|.*(upper|most|
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Each measured distance once, by the positions of its sensors in ``names``.
+    """Each measured distance once, by the positions of its sensors in ``names``."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The sensors, sorted: as numbers if all are whole numbers, else as text.
-    i, j : ndarray of int, shape (m,)
-    d : ndarray of shape (m,)
-        The distances.
-    weight : ndarray of shape (m,) or None
-        Their weights, if the file has a fourth column.
-    repeated : int
-        Number of lines that say again what another line says.
-    header : str
-        What the first line was taken for, in words.
-    """
-
-    names: tuple[str, ...]
-    i: Index
+    names: tuple[str, ...]  # the sensors, sorted: as numbers if all are whole numbers, else as text
+    i: Index  # (m,)
     j: Index
-    d: Array
-    weight: Array | None
-    repeated: int
-    header: str = ""
+    d: Array  # the distances (m,)
+    weight: Array | None  # their weights, if the file has a fourth column (m,)
+    repeated: int  # number of lines that say again what another line says
+    header: str = ""  # what the first line was taken for, in words
 
 
 def read_distances_csv(path: str | Path) -> Distances:
@@ -53,13 +38,6 @@ def read_distances_csv(path: str | Path) -> Distances:
 
     Sensors are names or numbers. A first line such as i,j,distance,weight is a header. A pair may come twice,
     in either order, if both lines say the same.
-
-    Raises
-    ------
-    ProblemError
-        If a line has another number of cells, names a sensor twice, or has a distance that is no number of
-        at least 0 or a weight that is not positive; or if two lines differ about a pair. The message names
-        the line.
     """
     what = "a csv of distances: two sensors, their distance, and perhaps a weight"
     plain = (("i", "j", "distance"), ("i", "j", "distance", "weight"))
@@ -80,11 +58,6 @@ def read_anchors_csv(path: str | Path, names: tuple[str, ...] | None = None) -> 
     """Read anchors: a line has a sensor of ``names`` and its coordinates; their positions in ``names``.
 
     A first line such as sensor,x,y is a header. By default, ``names`` are those of the file.
-
-    Raises
-    ------
-    ProblemError
-        If a sensor is unknown or comes twice, or if a coordinate is no number; the message names the line.
     """
     what = "a csv of anchors: a sensor and its coordinates"
     found = read_named(path, what, SENSOR, (("sensor", "x"),), names or ())
@@ -104,12 +77,6 @@ def read_bounds_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, In
 
     An empty cell says nothing: only "farther than" or only "nearer than" is known. A first line such as
     i,j,lower,upper is a header.
-
-    Raises
-    ------
-    ProblemError
-        If a sensor is unknown, if a bound is negative or no number, if the lower bound is the larger one, or
-        if two lines differ about a pair; the message names the line.
     """
     what = "a csv of bounds: two sensors, the least and the largest distance"
     found = read_named(path, what, (*PAIR, *RANGE), (("i", "j", "lower", "upper"),), names)

@@ -56,8 +56,7 @@ def swiss_roll(
 ) -> tuple[Array, Index]:
     """A sheet rolled up in three dimensions; labels cut it into four bands along the roll.
 
-    By default, `sklearn.datasets.make_swiss_roll` (Marsland 2009) draws the angle uniformly. A piece of the
-    innermost turn then has three times as many points as one of the outermost turn. With ``even``, the points
+    `sklearn.datasets.make_swiss_roll` (Marsland 2009) draws the angle uniformly. With ``even``, the points
     are uniform on the sheet, whose size is 89.4 x 21.
     """
     from sklearn.datasets import make_swiss_roll
@@ -72,14 +71,7 @@ def swiss_roll(
 
 
 def unrolled(X: Array) -> Array:
-    """Positions (n x 2) on the sheet, along and across, of points (n x 3) of a Swiss roll without noise.
-
-    Examples
-    --------
-    >>> from npkl_models.data.synthetic import swiss_roll, unrolled
-    >>> unrolled(swiss_roll(500, even=True)[0]).max(axis=0).round(1)
-    array([89.1, 21. ])
-    """
+    """Positions (n x 2) on the sheet, along and across, of points (n x 3) of a Swiss roll without noise."""
     return np.column_stack([_arc(np.hypot(X[:, 0], X[:, 2])) - _arc(INNER), X[:, 1]])
 
 

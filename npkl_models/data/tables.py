@@ -116,11 +116,6 @@ def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
     Rows are named by their numbers from 0, or by ``ids``, if these are given. The kind is a word such as
     must, same, match, yes, true or 1, or such as cannot, different, distinct, no, false, 0 or -1. Without
     this column all pairs are must-links. Without a header the columns are i, j and perhaps kind.
-
-    Raises
-    ------
-    ProblemError
-        If a line is invalid; the message names the line.
     """
     found = read_answers(path, n, ids)
     with gate(Path(path), "a csv of pairs"):
@@ -147,10 +142,7 @@ class Answered:
 
 
 def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
-    """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered.
-
-    Pairs may be repeated.
-    """
+    """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered."""
     if not is_there(Path(path)):
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
     with gate(Path(path), "a csv of pairs"):

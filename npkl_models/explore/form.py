@@ -103,10 +103,7 @@ class Form:
 
 
 def controls() -> list[dict[str, Any]]:
-    """The fields for the page, each with its label, choices and default.
-
-    An empty choice leaves the choice to the formulation.
-    """
+    """The fields for the page, each with its label, choices and default."""
     names = {"data": datasets.names(), "backend": ["auto", *backends(), *backends("printed")]}
     return [
         {

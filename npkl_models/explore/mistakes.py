@@ -38,10 +38,7 @@ def changer(share: float, seed: int) -> Change:
 
 
 def audited(solution: Solution, labels: Index) -> dict[str, Any]:
-    """The first pairs of the audit, and how many of the first w pairs are wrong, if w pairs are wrong.
-
-    A pair is wrong if its kind does not agree with the classes.
-    """
+    """The first pairs of the audit, and how many of the first w pairs are wrong, if w pairs are wrong."""
     found = audit_pairs(solution)
     i, j = found.pairs.T
     wrong = found.must != (labels[i] == labels[j])

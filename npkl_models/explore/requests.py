@@ -29,9 +29,8 @@ HEADERS = (
 class TokenMiddleware:
     """ASGI middleware that refuses requests from outside the page.
 
-    A request must name one of the hosts, have the token as a parameter of its address, and come from the
-    page's own origin if it names an origin. The check of the host refuses foreign names that resolve to this
-    machine.
+    A request must name one of the hosts (no foreign name that resolves to this machine), have the token as a
+    parameter of its address, and come from the page's own origin if it names an origin.
     """
 
     def __init__(self, app: Any, token: str, hosts: tuple[str, ...]) -> None:

@@ -29,13 +29,6 @@ def serve(
 
     ``port`` 0 chooses a free port. ``announce`` is called with the address, which contains the token.
     ``state`` is the form with which the page opens, as copied by "Copy link" without the token.
-
-    Raises
-    ------
-    ProblemError
-        If the port is out of range or not free, or if the state is invalid.
-    MissingDependencyError
-        If starlette, uvicorn or matplotlib is not installed.
     """
     uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
     fragment, token = fragment_of(state), secrets.token_urlsafe(24)

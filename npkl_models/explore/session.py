@@ -30,10 +30,7 @@ FAILURES: list[dict[str, Any]] = json.loads(
 
 
 class Session:
-    """The session of a server: uploads, the last problem, and jobs.
-
-    ``owner`` is the name of a browser tab; it is no secret.
-    """
+    """The session of a server: uploads, the last problem, and jobs."""
 
     def __init__(self) -> None:
         self.jobs, self.uploads = Jobs(), Uploads()

@@ -22,7 +22,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-MOST_POINTS = 300
+MOST_POINTS = 300  # the largest number of points whose iterates are judged
 SHOWN = 60  # the largest number of iterates shown; of more, the first ones and then fewer and fewer
 FIRST = 20
 KEPT = 3_000  # the largest number of factors that are kept while the solver runs
@@ -32,10 +32,7 @@ POINTS = 400  # the largest number of points of a curve
 
 
 class Step(NamedTuple):
-    """An iterate, its certificate, the low eigenvector of the slack (n,), and places of the points (n x 2).
-
-    The places are along the two largest directions of the factor; with anchors, in the frame of these.
-    """
+    """An iterate, its certificate, the slack's low eigenvector (n,), and places of the points (n x 2)."""
 
     row: Iterate
     proof: Certificate
@@ -65,11 +62,7 @@ class Recorder:
         return self._ask(row)
 
     def judged(self, final: Array | None, progress: Callable[[int, int], None]) -> list[Step]:
-        """The steps that are shown; the last step is the solution.
-
-        Without anchors, each step is rotated to the step before. ``final`` is the factor of the solution, if
-        there is one.
-        """
+        """The steps that are shown; the last step is the solution."""
         if not self.rows:
             raise ProblemError(
                 "to be shown step by step, a solver must have a factor at each iteration, got "
@@ -109,10 +102,7 @@ def shown(count: int) -> list[int]:
 
 
 def numbers(steps: list[Step], labels: Any, anchors: Anchors | None = None) -> dict[str, Any]:
-    """The steps for the page; the points are in the order of their classes, and anchors are marked.
-
-    With anchors, all places are to one scale.
-    """
+    """The steps for the page; the points are in the order of their classes, and anchors are marked."""
     known = np.zeros(len(steps[0].direction)) if labels is None else np.asarray(labels)
     order, proofs = np.argsort(known, kind="stable"), [one.proof for one in steps]
     size, marked = None, None

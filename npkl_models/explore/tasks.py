@@ -22,7 +22,6 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
 
 FEWER = 5  # restarts of k-means along a path
-LIVE = 300  # the largest number of points for which the conditions are evaluated during a run
 PAUSE = 0.5  # seconds between two such evaluations
 
 
@@ -33,7 +32,7 @@ def run(job: Job, form: Form, made: Made) -> None:
 
     def watch(row: Iterate) -> bool:
         nonlocal last
-        small = row.V is not None and len(row.V) == made.problem.n <= LIVE
+        small = row.V is not None and len(row.V) == made.problem.n <= steps.MOST_POINTS
         if small and time.perf_counter() - last >= max(PAUSE, EVERY):
             last = time.perf_counter()
             numbers = optimality.numbers(made.problem, cast(np.ndarray, row.V))

@@ -44,23 +44,13 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The anchored points, and the components of the other points.
+    """The anchored points, and the components of the other points."""
 
-    Attributes
-    ----------
-    whole : Parts
-        The parts of the whole problem that the split needs.
-    anchored : ndarray of shape (h,)
-        The anchored points.
-    cells : tuple of (points, vector)
-        Components of the other points, each with a positive unit vector near the null vector of its cost.
-    cost : sparse array (h x h)
-        The cost of the anchored points, lowered by what the weak edges to the other points may cost.
-    """
-
-    whole: Parts
-    anchored: Index
+    whole: Parts  # the parts of the whole problem that the split needs
+    anchored: Index  # the anchored points (h,)
+    # components of the other points, each with a positive unit vector near the null vector of its cost
     cells: tuple[tuple[Index, Array], ...]
+    # the cost of the anchored points, lowered by what the weak edges to the other points may cost (h x h)
     cost: Matrix
 
     @cached_property
@@ -142,10 +132,7 @@ def _loose(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
 
 
 def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
-    """Components with a value inside whose multiplier may move from zero such that x'S x grows.
-
-    Multipliers that gain next to nothing, because x is small there, do not count.
-    """
+    """Components with a value inside whose multiplier may move from zero such that x'S x grows."""
     out = np.zeros(labels.max() + 1, dtype=bool)
     for term in problem.losses:
         t = term.functional.incidence

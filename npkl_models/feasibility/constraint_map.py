@@ -15,9 +15,9 @@ from npkl_models.linalg import Array, Mask, Matrix, dense
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
+from npkl_models.model.misses import SMALLEST
 from npkl_models.model.statement import Statement
 
-SMALLEST = 1e-3  # relative to a part's largest value: the smallest divisor of a residual
 NUMBERS = 5e7  # most numbers of a derivative
 MOST = 5_000  # most constraints of which a derivative is factorised
 ORDER, DENSE = 600, 1_500  # largest unknown, and most constraints, for which all vectors are formed
@@ -114,10 +114,7 @@ class ConstraintMap:
         return np.concatenate(left), np.concatenate(right)
 
     def normal(self, V: Array) -> Normal | None:
-        """JJ' of the derivative J at V, and the adjoint of J; None if J would be too large.
-
-        With `vectors`, JJ' is a sum of products of inner products, and J is not formed.
-        """
+        """JJ' of the derivative J at V, and the adjoint of J; None if J would be too large."""
         if self.vectors is None:
             J = self.derivative(V)
             return None if J is None else (outer(J), lambda x: (J.T @ x).reshape(V.shape[1], -1).T)

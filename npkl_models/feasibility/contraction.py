@@ -8,11 +8,7 @@ from npkl_models.model.statement import Statement
 
 
 def of_unknown(problem: Statement, incidence: Incidence) -> tuple[Incidence, Array | None]:
-    """(incidence', Q): values of K = Q U Q', or of U alone if Q is None.
-
-    Points that share a row of the basis become one point of U (facial reduction of must-links). Q is None
-    then, and also without a basis.
-    """
+    """(incidence', Q): values of K = Q U Q', or of U alone if Q is None."""
     basis = problem.basis
     if basis is None:
         return incidence, None

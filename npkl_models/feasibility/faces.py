@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from npkl_models.feasibility.vanishing import vanishing
-from npkl_models.linalg import UNIT, Array, Index, Mask, dense
-from npkl_models.model.basis import Basis, orthonormal, shared_rows
+from npkl_models.linalg import Array, Index, Mask, dense
+from npkl_models.model.basis import CENTRED, Basis, orthonormal, shared_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances
 from npkl_models.model.multipliers import Multipliers
@@ -25,36 +25,20 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 LARGEST = 5_000  # most points for which a face of centred kernels is written as a (dense) basis
-CENTRED = 64 * UNIT  # a basis counts as centred if the norm of its column sums is at most this times n
 
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """A problem over the kernels of a face, which a basis describes.
+    """A problem over the kernels of a face, which a basis describes."""
 
-    Attributes
-    ----------
-    problem : Problem
-        The problem over the face, without the constraints that the basis meets.
-    kept : tuple of ndarray of bool
-        For each constraint of the original problem, which of its values are kept.
-    heir : ndarray of int
-        For each value of all constraints, the kept value that is equal on the face; -1 if the face makes the
-        value zero.
-    sign : ndarray of float
-        -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1.
-    losses : int
-        Number of loss terms of the original problem.
-    whole : bool
-        Whether the face is the whole cone, and the problem is unchanged.
-    """
-
-    problem: Statement
-    kept: tuple[Mask, ...]
+    problem: Statement  # the problem over the face, without the constraints that the basis meets
+    kept: tuple[Mask, ...]  # for each constraint of the original problem, which of its values are kept
+    # for each value of all constraints, the kept value that is equal on the face; -1 if the face makes the
+    # value zero
     heir: Index
-    sign: Array
-    losses: int
-    whole: bool = False
+    sign: Array  # -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1
+    losses: int  # number of loss terms of the original problem
+    whole: bool = False  # whether the face is the whole cone, and the problem is unchanged
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers over the face, from those of the original problem; equal values add up."""
@@ -92,39 +76,32 @@ def face_of(problem: Statement) -> Face:
 @fact
 def _face(problem: Statement) -> Face | None:
     """The face; None for the whole cone, or if the face is too large."""
-    vectors = [v for part in problem.constraints for v in vanishing(part)[1]]
-    if problem.basis is not None:
-        kept, heir, sign = _kept(problem, np.arange(problem.n), np.zeros(problem.n, dtype=bool))
-        if vectors:
-            return _restrict(problem, _within(problem.basis, vectors), kept, heir, sign)
-        twice = not all(mask.all() for mask in kept)
-        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
-    if vectors and problem.n > LARGEST:
-        return None
-    label, gone = _groups(problem)
-    plain = int(label.max()) + 1 == problem.n and not gone.any()
-    if gone.all():
-        return None
+    vectors, n = [v for part in problem.constraints for v in vanishing(part)[1]], problem.n
+    label, gone = np.arange(n), np.zeros(n, dtype=bool)
+    if problem.basis is None:
+        if vectors and n > LARGEST:
+            return None
+        label, gone = _groups(problem)
+        if gone.all():
+            return None
     kept, heir, sign = _kept(problem, label, gone)
-    if plain and not vectors:  # equalities that are stated twice are kept once
-        twice = not all(mask.all() for mask in kept)
-        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.losses)) if twice else None
-    basis = _complement(vectors) if plain else _shared_rows(label, gone, vectors)
-    return _restrict(problem, basis, kept, heir, sign)
+    plain, basis = int(label.max()) + 1 == n and not gone.any(), problem.basis
+    if not plain or vectors:
+        if basis is not None:
+            basis = _within(basis, vectors)
+        else:
+            basis = _complement(vectors) if plain else _shared_rows(label, gone, vectors)
+        if basis is None:
+            return None
+    elif all(mask.all() for mask in kept):  # equalities that are stated twice are kept once
+        return None
+    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.losses))
 
 
 def _own(kept: tuple[Mask, ...]) -> Index:
     """Each kept value is its own heir; -1 for the others."""
     left = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
     return np.where(left, np.arange(left.size), -1)
-
-
-def _restrict(
-    problem: Statement, basis: Basis | None, kept: tuple[Mask, ...], heir: Index, sign: Array
-) -> Face | None:
-    if basis is None:
-        return None
-    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.losses))
 
 
 def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> Statement:
@@ -134,7 +111,6 @@ def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> St
     terms = problem.losses
     if not (terms or left):  # a point's distance from itself
         terms = (LossTerm(SquaredDistances(problem.n, ([0], [0])), "square", 0.0, name="nothing"),)
-    basis = problem.basis if basis is None else basis
     return replace(problem, terms=(*terms, *left), basis=basis)
 
 

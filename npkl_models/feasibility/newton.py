@@ -1,8 +1,4 @@
-"""Newton steps on a factor towards constraints; each step is the shortest that meets them to first order.
-
-A bound on one side takes part once a point has missed it. If constraints nearly depend on each other, a step
-may go too far. So the iterate with the smallest residual is kept.
-"""
+"""Newton steps on a factor towards constraints; each step is the shortest that meets them to first order."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Move a solver's point towards the constraints; a point from elsewhere is never moved.
-
-A point meets the regulariser after shrinking, a basis after projection, and constraints on the diagonal after
-scaling of its rows. Other constraints need Newton steps on V (each a least-squares problem), which keep
-K = VV' positive semidefinite.
-"""
+"""Move a solver's point towards the constraints; a point from elsewhere is never moved."""
 
 from __future__ import annotations
 

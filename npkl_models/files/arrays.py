@@ -104,14 +104,7 @@ def _read_head(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Archive]:
-    """The arrays of a .npz file; the file may have another suffix.
-
-    Raises
-    ------
-    ProblemError
-        If the file has another format, is damaged, holds something other than plain arrays, or unpacks to too
-        many bytes for its size.
-    """
+    """The arrays of a .npz file; the file may have another suffix."""
     with gate(path, WHOLE):
         size = size_of(Path(path))
         with Path(path).open("rb") as file:

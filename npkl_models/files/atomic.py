@@ -18,10 +18,10 @@ from typing import IO, Any
 
 from npkl_models.errors import WriteError
 
-NAMED = 40  # the name of a part file begins with so many characters of the file's name
+NAMED = 40  # characters of a file's and of a machine's name in the name of a part file
 AGAIN = 5.0  # seconds between two searches of a folder for parts of dead processes
 PART = re.compile(r"\..*\.(?P<host>[^.]*)-(?P<process>\d+)-\d+\.part")
-HOST = re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())[:40]
+HOST = re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())[:NAMED]
 _count = itertools.count()
 _looked: dict[Path, float] = {}
 
@@ -31,29 +31,6 @@ def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that replaces ``path`` only if the block ends without an error.
 
     If anything goes wrong, even a crash or a full disk, the old file stays as it was.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    binary : bool
-        Whether bytes are written; otherwise text in UTF-8 with lines that end in a line feed.
-
-    Raises
-    ------
-    WriteError
-        If the file cannot be written; the message names the file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from npkl_models.files.atomic import written
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with written(folder / "a.txt") as file:
-    ...     _ = file.write("whole")
-    >>> [path.name for path in folder.iterdir()], (folder / "a.txt").read_text()
-    (['a.txt'], 'whole')
     """
     target = Path(os.path.realpath(path))
     how: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}

@@ -24,29 +24,7 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @contextmanager
 def gate(path: object, expected: str) -> Iterator[None]:
-    """Turn every error in the block into a `ProblemError` that names the file and its expected content.
-
-    Parameters
-    ----------
-    path : object
-        Name of the file in the error.
-    expected : str
-        Expected content, such as "a whole .npz file".
-
-    Raises
-    ------
-    ProblemError
-        If an error is raised in the block. An `NPKLError` that names the file is raised unchanged.
-
-    Examples
-    --------
-    >>> from npkl_models.files.gate import gate
-    >>> with gate("table.csv", "a table of numbers"):
-    ...     float("one")
-    Traceback (most recent call last):
-        ...
-    npkl_models.errors.ProblemError: table.csv must be a table of numbers, got one that is not: could not ...
-    """
+    """Turn every error in the block into a `ProblemError` that names the file and its expected content."""
     try:
         yield
     except NPKLError as error:
@@ -59,16 +37,10 @@ def gate(path: object, expected: str) -> Iterator[None]:
         raise ProblemError(f"{path} must be {expected}, got one that is not: {_words(error)}") from error
 
 
-def content(path: Path, unpacked: bool = True) -> bytes:
-    """The bytes of a file; a .gz or .bz2 file is unpacked.
-
-    Raises
-    ------
-    ProblemError
-        If there is no regular file, or if the file unpacks to too many bytes for its size.
-    """
+def content(path: Path) -> bytes:
+    """The bytes of a file; a .gz or .bz2 file is unpacked."""
     size = size_of(path)
-    opener = PACKED.get(path.suffix) if unpacked else None
+    opener = PACKED.get(path.suffix)
     if opener is None:
         return path.read_bytes()
     most = most_bytes(size)
@@ -76,8 +48,8 @@ def content(path: Path, unpacked: bool = True) -> bytes:
         out: bytes = file.read(most + 1)
     if len(out) > most:
         raise ProblemError(
-            f"{path} must unpack to at most {RATIO} times its size, got more than {_mebibytes(most)} from "
-            f"{size} bytes; unpack it first if this is intended"
+            f"{path} must unpack to at most {RATIO} times its size, got more than {most / 2**20:.4g} MiB "
+            f"from {size} bytes; unpack it first if this is intended"
         )
     return out
 
@@ -140,10 +112,6 @@ def json_of(path: Path) -> Any:
 def _line(raw: bytes, place: int) -> int:
     """The line of a byte, counted from 1."""
     return raw.count(b"\n", 0, place) + 1
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / 2**20:.4g} MiB"
 
 
 def _words(error: Exception) -> str:

@@ -2,12 +2,9 @@
 
 Examples
 --------
->>> from pprint import pprint
 >>> import npkl_models as nm
->>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
-['colored_mvu', 'conformal_eigenmaps', 'distances', 'hard_pcp', 'kernel_completion',
- 'locally_rigid', 'mve', 'mvu', 'npkl', 'ordinal', 'pcp', 'psde', 'reg_mvu', 'reg_pcp',
- 'simple_npkl', 'spe']
+>>> "mvu" in nm.formulations.FORMULATIONS
+True
 """
 
 from __future__ import annotations

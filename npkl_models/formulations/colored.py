@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.formulations.unfolding import with_distances
-from npkl_models.linalg import SKEW, Array, doubly_centred, symmetrize
-from npkl_models.linalg.owned import finite, real_array
+from npkl_models.linalg import Array, dense, doubly_centred
+from npkl_models.linalg.owned import real_array
+from npkl_models.model.reading import symmetric
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.sampling import labelled
 from npkl_models.problem import Problem
@@ -66,11 +67,7 @@ def colored_mvu(
     Notes
     -----
     Song, Smola, Borgwardt & Gretton, NIPS 20, 2008, for the criterion; Zhuang, Tsang & Hoi, JMLR 12, 2011,
-    section 6.1 and eq. (31), for this form. With a bound that binds, K = sqrt(B / tr A_+^2) A_+ with
-    A = HYH - sum y_ij M_ij at the multipliers y of the distances. A shift of all points changes no distance.
-    K is centred because a centred kernel has the smallest norm, or (without a regulariser) by a basis.
-
-    For two classes of signs +1 and -1, H yy' H is twice the HYH of the classes.
+    section 6.1 and eq. (31), for this form. Without a regulariser, a basis centres K.
     """
     found = neighborhood(X, n_neighbors, metric, components)
     cost = sp.csr_array(-doubly_centred(label_kernel(labels_or_kernel, found.n)))
@@ -92,10 +89,7 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
         return _of_classes(labels_or_kernel)
     if given.shape != (n, n):
         raise ProblemError(f"{wanted} {given.shape}")
-    Y = finite(real_array(given, "the kernel of the labels"), "the kernel of the labels")
-    if np.abs(Y - Y.T).max() > SKEW * np.abs(Y).max():
-        raise ProblemError("the kernel of the labels must be symmetric, got a matrix that is not")
-    return symmetrize(Y)
+    return dense(symmetric(given, "the kernel of the labels"))
 
 
 def _of_classes(labels: ArrayLike) -> Array:

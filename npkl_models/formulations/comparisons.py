@@ -28,10 +28,6 @@ def ordinal_answers(X: ArrayLike, count: int, *, noise: float = 0.0, random_stat
         The probability that an answer is turned round, from 0 to 1.
     random_state : int, optional
         The seed.
-
-    Returns
-    -------
-    ndarray of int, shape (count, 3)
     """
     points = finite(real_array(X, "points"), "points")
     if points.ndim != 2 or len(points) < 3:
@@ -102,10 +98,7 @@ def merged(rows: Index, weights: ArrayLike | None) -> tuple[Index, Array]:
 
 
 def number_of_points(every: list[Index], n_points: int | None) -> int:
-    """The number of points, which no comparison may exceed.
-
-    Without a number that is given, few points of very large numbers are refused: each number is a row.
-    """
+    """The number of points, which no comparison may exceed."""
     least = 1 + max(int(rows.max()) for rows in every)
     if n_points is None and least > MANY:
         named = int(np.unique(np.concatenate([rows.ravel() for rows in every])).size)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError, instance
 from npkl_models.formulations.pair_terms import soft_or_hard
-from npkl_models.linalg import SKEW, Array, Index, Matrix
+from npkl_models.linalg import SKEW, Array, Index
 from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
@@ -79,10 +79,7 @@ def kernel_completion(
 
 
 def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
-    """The entries (i, j, values) of the Gaussian kernel of points (n x d), for neighbours and the diagonal.
-
-    The affinities of `knn_affinity` are entries of a kernel matrix whose other entries were not computed.
-    """
+    """Entries (i, j, values) of the Gaussian kernel of points (n x d): of neighbours and the diagonal."""
     S = sp.triu(affinity(X, n_neighbors), k=1).tocoo()
     own = np.arange(S.shape[0])
     order = np.lexsort([S.col, S.row])
@@ -95,20 +92,15 @@ def known_entries(
     observed: Any, weights: ArrayLike | None, n_points: int | None
 ) -> tuple[Index, Index, Array, Array, int]:
     """Each known entry once, i <= j: (i, j, values, weights, number of points)."""
-    if sp.issparse(observed):
-        observed, weights, n_points = _of_sparse(observed, weights, n_points)
-    if isinstance(observed, tuple):
-        i, j, value, n = _listed(observed, n_points)
-        weight = None if weights is None else real_array(weights, "weights of entries")
-        if weight is not None and weight.shape != value.shape:
-            raise ProblemError(f"weights of entries must have shape {value.shape}, got {weight.shape}")
-    else:
-        i, j, value, n = _of_array(observed, n_points)
-        weight = None if weights is None else real_array(weights, "weights of entries")
-        if weight is not None and weight.shape != (n, n):
-            raise ProblemError(f"weights of entries must have shape ({n}, {n}), got {weight.shape}")
-        weight = None if weight is None else weight[i, j]
-    weight = np.ones(value.size) if weight is None else weight
+    listed = isinstance(observed, tuple)
+    i, j, value, n = _listed(observed, n_points) if listed else _of_matrix(observed, n_points)
+    weight: Array = np.ones(value.size)
+    if weights is not None:
+        given = real_matrix(weights, "weights of entries")
+        shape = value.shape if listed else (n, n)
+        if given.shape != shape:
+            raise ProblemError(f"weights of entries must have shape {shape}, got {given.shape}")
+        weight = np.asarray(given if listed else given[i, j]).ravel()
     if not value.size:
         raise ProblemError("observed must hold at least one entry, got none")
     if not np.isfinite(value).all():
@@ -123,19 +115,6 @@ def known_entries(
     found, first, place = np.unique(code, return_index=True, return_inverse=True)
     i, j = np.divmod(found, n)
     return i, j, _one(value, first, place, i, j, "value"), _one(weight, first, place, i, j, "weight"), n
-
-
-def _of_sparse(observed: Matrix, weights: Any, n_points: int | None) -> tuple[Any, ArrayLike | None, int]:
-    """The stored entries of a sparse matrix as a tuple, their weights, and the number of points."""
-    A = real_matrix(observed, "observed").tocoo()
-    if A.shape[0] != A.shape[1] or n_points not in (None, A.shape[0]):
-        raise ProblemError(f"observed must have shape (n, n) and n = n_points, got {A.shape}")
-    if weights is not None:
-        asked = real_matrix(weights, "weights of entries")
-        if asked.shape != A.shape:
-            raise ProblemError(f"weights of entries must have shape {A.shape}, got {asked.shape}")
-        weights = np.asarray(asked[A.row, A.col]).ravel()
-    return (A.row, A.col, A.data), weights, int(A.shape[0])
 
 
 def _listed(observed: tuple[Any, ...], n_points: int | None) -> tuple[Index, Index, Array, int]:
@@ -157,16 +136,19 @@ def _listed(observed: tuple[Any, ...], n_points: int | None) -> tuple[Index, Ind
     return i, j, value, n
 
 
-def _of_array(observed: Any, n_points: int | None) -> tuple[Index, Index, Array, int]:
-    """Indices and values of the entries of an array that are not NaN, and the number of points."""
-    A = real_array(observed, "observed")
+def _of_matrix(observed: Any, n_points: int | None) -> tuple[Index, Index, Array, int]:
+    """Indices and values of the stored entries, or of those that are not NaN, and the number of points."""
+    A = real_matrix(observed, "observed")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape[0] < 2:
         raise ProblemError(
             f"observed must have shape (n, n) with n >= 2, or be a tuple (i, j, values), got {A.shape}"
         )
-    n = A.shape[0]
+    n = int(A.shape[0])
     if n_points is not None and whole_number(n_points, "n_points", 2) != n:
         raise ProblemError(f"n_points must be {n}, the order of the array, or None, got {n_points}")
+    if sp.issparse(A):
+        coo = A.tocoo()
+        return coo.row, coo.col, coo.data, n
     i, j = np.nonzero(~np.isnan(A))
     return i, j, A[i, j], n
 

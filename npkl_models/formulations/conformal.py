@@ -59,16 +59,11 @@ def conformal_eigenmaps(
     Notes
     -----
     Sha & Saul, ICML 2005, "Analysis and extension of spectral methods for nonlinear dimensionality
-    reduction". A conformal map keeps angles: near each point it is a similarity, with the scale of that
-    point.
+    reduction".
 
     The scales are not variables here. Let z_i be the squared distances of T_i in K, and d_i the given squared
     distances. The best s_i is d_i'z_i / d_i'd_i, which is never negative. The sum then becomes the squared
     length of (I - d_i d_i' / d_i'd_i) z_i, whose entries are sparse linear combinations of distances of K.
-
-    Without the constraint on the trace, K = 0 would be optimal. A map that keeps all angles costs nothing. In
-    that case no gap is small relative to the optimum, and the bound shows better than the relative gap how
-    near a solution is.
     """
     found = neighborhood(X, n_neighbors, metric, components)
     if n_neighbors < 2:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.formulations.known_distances import (
@@ -18,11 +17,11 @@ from npkl_models.formulations.known_distances import (
     read_bounds,
     read_distances,
 )
-from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import real_number
-from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.basis import wavelets_of
 from npkl_models.model.distances import SquaredDistances
-from npkl_models.model.pairs import components
+from npkl_models.model.mistakes import some, unjoined
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
@@ -88,8 +87,7 @@ def distances(
 
     Biswas and Ye write Z = [I X'; X Y] >= 0, of order d + n for n sensors. Let A = U T with orthonormal U.
     Here K = QRQ' with Q = diag(U, I). R is Z with T in the place of I in the first block of rows, so both
-    relaxations are the same. What is left of Z_11 = I are d (d + 1) / 2 equalities: the inner products of d
-    anchors. Distances keep their meaning, and the certificate is that of the whole.
+    relaxations are the same. The inner products of d anchors are what is left of Z_11 = I.
     """
     i, j, d, weight, n = read_distances(observed, n_points, weights)
     chosen("loss", loss, dict.fromkeys(KINDS))
@@ -111,7 +109,8 @@ def distances(
     cost = sp.csr_array((np.full(free.size, lam), (free, free)), shape=(n, n))
     if not lam:
         cost = sp.csr_array((n, n))
-    basis = _centred(i, j, n) if known is None else known.basis(n)
+    graph = sp.csr_array((np.ones(2 * i.size), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+    basis = wavelets_of(graph) if known is None else known.basis(n)
     held = () if known is None else (known.held(n),)
     return Problem(cost, (*terms, *held), basis=basis, name="distances")
 
@@ -146,47 +145,19 @@ def check_joined(
     names: Sequence[str] | None = None,
     source: object = "the problem",
 ) -> None:
-    """Raise an error if some of n points could move away without limit.
+    """Raise an error if some of n points could move away without limit, as no edges (m, 2) join them.
 
-    Parameters
-    ----------
-    edges : sequence of ndarray of int, shape (m, 2)
-        Pairs of points whose distance cannot grow without limit.
-    known : Anchors or None
-        The points that cannot move.
-    names : sequence of str, optional
-        Names of the n points, which the error then shows; numbers by default.
-    source : str or Path
-        What the error names first, such as the file of the distances.
-
-    Raises
-    ------
-    ProblemError
-        If edges join points to no anchor, or to no other point.
+    The error names ``source`` first, and then the points by their ``names``, or by their numbers.
     """
-    every = [np.zeros((0, 2), dtype=np.intp), *edges]
-    if known is not None:
-        every.append(np.stack([np.full_like(known.points, known.points[0]), known.points], axis=1))
-    count, label = components(n, np.concatenate(every))
-    if count == 1:
+    lost = unjoined(edges, np.zeros(0, dtype=np.intp) if known is None else known.points, n)
+    if not lost.size:
         return
-    home = label[known.points[0]] if known is not None else int(np.argmax(np.bincount(label)))
-    lost = np.flatnonzero(label != home)
     whom, what = "an anchor" if known is not None else "each other", "points" if names is None else "sensors"
-    shown = ", ".join(str(k) if names is None else names[k] for k in lost[:SHOWN])
-    more = f" and {lost.size - SHOWN} more" if lost.size > SHOWN else ""
     cure = "leave them out, or use a positive penalty" if names is None else "measure more, or leave them out"
     raise ProblemError(
         f"{source} must join all {what} to {whom} by distances or upper bounds, got {lost.size} of {n} "
-        f"{what} that could move without limit: {shown}{more}; {cure}"
+        f"{what} that could move without limit: {some(lost, names, SHOWN)}; {cure}"
     )
-
-
-def _centred(i: Index, j: Index, n: int) -> Basis:
-    """A sparse basis of all centred vectors, in an order in which neighbours are close."""
-    one = np.ones(2 * i.size)
-    graph: Matrix = sp.csr_array((one, (np.r_[i, j], np.r_[j, i])), shape=(n, n))
-    return centred_wavelets(reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp))
 
 
 def positions(V: Array, n_components: int, anchors: Any = None) -> tuple[Array, Array]:

@@ -25,18 +25,10 @@ FLAT = 1e-5  # anchors lie in fewer dimensions if a singular value is below this
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """The points whose positions are known.
+    """The points whose positions are known."""
 
-    Attributes
-    ----------
-    points : ndarray of int, shape (m,)
-        Their numbers, ascending.
-    positions : ndarray of shape (m, d)
-        Their positions.
-    """
-
-    points: Index
-    positions: Array
+    points: Index  # their numbers, ascending (m,)
+    positions: Array  # their positions (m, d)
 
     @property
     def centre(self) -> Array:
@@ -178,7 +170,7 @@ def drawn_anchors(X: Any, count: int, random_state: int | None = 0) -> tuple[Ind
 
 
 def radio_network(
-    n_sensors: int, n_anchors: int, radius: float, *, noise: float = 0.0, most: int | None = None,
+    n_sensors: int, n_anchors: int, radius: float, *, noise: float = 0.0,
     random_state: int | None = 0,
 ) -> tuple[tuple[Index, Index, Array], Array]:  # fmt: skip
     """A random network of sensors in the unit square around the origin, and its measured distances.
@@ -192,8 +184,6 @@ def radio_network(
     n_sensors, n_anchors : int
         The anchors are the last points. Four anchors are at (+-0.3, +-0.3), any other number is at random.
     radius, noise : float
-    most : int, optional
-        Largest number of distances that a sensor keeps, the shortest ones; all by default.
     random_state : int, optional
 
     Returns
@@ -212,19 +202,5 @@ def radio_network(
     pairs = pairs[pairs[:, 0] < count]
     pairs = pairs[np.lexsort(pairs.T[::-1])]
     d = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
-    if most is not None:
-        kept = _shortest(pairs, d, count, whole_number(most, "most", 1))
-        pairs, d = pairs[kept], d[kept]
     d = d * np.abs(1 + noise * rng.standard_normal(d.size))
     return (pairs[:, 0], pairs[:, 1], d), X
-
-
-def _shortest(pairs: Index, d: Array, count: int, most: int) -> Index:
-    """The pairs that are among the shortest of a sensor at either end."""
-    ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-    own = np.tile(np.arange(len(pairs)), 2)
-    order = np.lexsort([np.tile(d, 2), ends])
-    start = np.searchsorted(ends[order], ends[order])
-    rank = np.arange(ends.size) - start
-    near = (rank < most) & (ends[order] < count)
-    return np.unique(own[order][near])

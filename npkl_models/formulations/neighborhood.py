@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree, reverse_cuthill_mckee
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.basis import Basis, wavelets_of
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.graph import check_points
-from npkl_models.model.neighbors import distances_of, nearest_between, nearest_neighbors
+from npkl_models.model.neighbors import distances_of, nearest_between, nearest_neighbors, neighbors_among
 from npkl_models.model.pairs import components as parts_of
 from npkl_models.model.terms import LossTerm
 
@@ -40,7 +40,7 @@ class Neighborhood:
     @property
     def centred(self) -> Basis:
         """A sparse basis of all centred vectors, in an order in which neighbours are close."""
-        return centred_wavelets(reverse_cuthill_mckee(self.graph, symmetric_mode=True).astype(np.intp))
+        return wavelets_of(self.graph)
 
     def term(self, weight: float) -> LossTerm:
         """The loss term with a square loss for each distance."""
@@ -65,10 +65,7 @@ def neighborhood(
     chosen("components", components, PARTS)
     points = check_points(X)
     n = points.shape[0]
-    if not isinstance(n_neighbors, (int, np.integer)) or not 1 <= n_neighbors < n:
-        raise ProblemError(
-            f"n_neighbors must be an integer between 1 and n - 1 = {n - 1}, got {n_neighbors!r}"
-        )
+    n_neighbors = neighbors_among(n, n_neighbors)
     distance, neighbor = nearest_neighbors(points, n_neighbors, metric)
     ordered = np.sort(np.stack([np.repeat(np.arange(n), n_neighbors), neighbor.ravel()], axis=1), axis=1)
     pairs, first = np.unique(ordered, axis=0, return_index=True)

@@ -13,9 +13,9 @@ from npkl_models.linalg.owned import positive_number
 from npkl_models.model.losses import Loss
 from npkl_models.model.terms import LossTerm, Term
 from npkl_models.problem import Problem
+from npkl_models.proof.bounds import DENSE_EIGH
 
 SHARE = 0.25  # the penalty by default, as a share of the smallest penalty whose kernel is zero
-DENSE = 400  # up to this number of points, LAPACK computes the eigenvalue
 
 
 def ordinal(
@@ -65,9 +65,7 @@ def ordinal(
     Notes
     -----
     Agarwal et al., AISTATS 2007 (the hinge); van der Maaten & Weinberger, MLSP 2012 (the logistic loss, which
-    is convex in K). The trace of a kernel is smallest if its points have mean zero, and this changes no
-    distance. So the optimal kernel is centred without a constraint. The cost is lambda I, so a lower bound
-    can always be proved.
+    is convex in K). The optimal kernel is centred, since its trace is then smallest.
     """
     rows, weight = merged(read_comparisons(comparisons, "comparisons"), weights)
     tied = None if ties is None else merged(read_comparisons(ties, "ties"), None)
@@ -98,7 +96,7 @@ def _largest(term: Term) -> float:
         return 0.0
     zero = np.zeros(term.functional.size)
     A = term.functional.adjoint(term.derivative(zero))
-    if term.functional.n <= DENSE:
+    if term.functional.n <= DENSE_EIGH:
         return max(-float(np.linalg.eigvalsh(A.toarray())[0]), 0.0)
     start = np.random.default_rng(0).standard_normal(term.functional.n)
     return max(-float(eigsh(A, k=1, which="SA", v0=start, return_eigenvectors=False)[0]), 0.0)

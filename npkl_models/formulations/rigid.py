@@ -73,10 +73,6 @@ def locally_rigid(
     orthogonal to the span of the coordinates. If all neighbours lie on a hyperplane that does not contain the
     point, there are no such weights. The weights then minimise ``|sum w_j y_j|^2`` + 1e-3 ``|w|^2`` sum
     ``|y_j|^2``.
-
-    If the distances are those of points in this dimension and in general position, (I - W) times their
-    coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero. A configuration
-    that the graph makes rigid is recovered exactly.
     """
     dimension = whole_number(dimension, "dimension", 1)
     found = neighborhood(X, n_neighbors, metric, components)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError, chosen, instance
 from npkl_models.formulations.pair_terms import soft_or_hard
 from npkl_models.formulations.volume import ALIKE
 from npkl_models.linalg import UNIT, Array, Index, Matrix, norm_bound
 from npkl_models.linalg.owned import positive_number, real_array
-from npkl_models.model.basis import Basis, centred_wavelets, orthonormal
+from npkl_models.model.basis import Basis, orthonormal, wavelets_of
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.losses import Loss
@@ -68,17 +67,17 @@ def psde(
 
     Notes
     -----
-    Globerson & Roweis, AISTATS 2007, with slack on the distances where C is finite.
-
-    The objective is the negative of the formula above. With the hinge, the problem is unbounded if and only
-    if CL - I has a negative eigenvalue on the range of Q, where L is the Laplacian of the similar pairs
-    weighted by c_ij.
+    Globerson & Roweis, AISTATS 2007, with slack on the distances where C is finite. With the hinge, the
+    problem is unbounded if and only if CL - I has a negative eigenvalue on the range of Q, where L is the
+    Laplacian of the similar pairs weighted by c_ij.
     """
     instance(pairs, Pairs, "pairs")
     slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
     weights = C if isinstance(C, tuple) and len(C) == 2 else (C, C)
     similar, dissimilar = (one if one == np.inf else positive_number(one, "C") for one in weights)
-    basis = _centred(pairs) if features is None else _spanned(features, pairs.n)
+    every = np.stack([pairs.i, pairs.j], axis=1)
+    graph = _laplacian(pairs.n, every, np.ones(len(pairs)))
+    basis = wavelets_of(graph) if features is None else _spanned(features, pairs.n)
     must = len(pairs.must_link)
     if trace_bound is None:
         hard = similar == np.inf
@@ -103,12 +102,6 @@ def psde(
 def _laplacian(n: int, links: Index, weight: Array) -> Matrix:
     """The sum of weight (e_i - e_j)(e_i - e_j)' over all links (n x n)."""
     return SquaredDistances(n, (links[:, 0], links[:, 1])).adjoint(weight)
-
-
-def _centred(pairs: Pairs) -> Basis:
-    """All centred vectors, in an order in which points of a pair are close."""
-    graph = _laplacian(pairs.n, np.stack([pairs.i, pairs.j], axis=1), np.ones(len(pairs)))
-    return centred_wavelets(reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp))
 
 
 def _spanned(features: Any, n: int) -> Basis:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import SKEW, Index, Matrix, without_diagonal
-from npkl_models.linalg.owned import finite, positive_number, real_matrix, whole_array
-from npkl_models.model.basis import centred_wavelets
+from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg.owned import positive_number, whole_array
+from npkl_models.model.basis import wavelets_of
 from npkl_models.model.functionals import DistanceDifferences
+from npkl_models.model.graph import weights_of_graph
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
@@ -62,9 +62,7 @@ def spe(
 
     Notes
     -----
-    Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3. Let y >= 0 be the multipliers
-    of the triplets, with sum y <= C, and let M_ij = (e_i - e_j)(e_i - e_j)'. The dual slack is
-    -W + sum y_ikj (M_ik - M_ij), and the slope of the dual in y_ikj is D_ik - D_ij.
+    Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3.
     """
     graph = checked_graph(W)
     n = graph.shape[0]
@@ -72,30 +70,16 @@ def spe(
     i, k, j = given.T
     term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive_number(C, "C"), "order")
     regularizer = TracePower(2, bound=n if trace_bound is None else trace_bound)
-    order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
-    basis = centred_wavelets(order) if centred else None
-    return Problem(-graph, term, regularizer, basis, "spe")
+    return Problem(-graph, term, regularizer, wavelets_of(graph) if centred else None, "spe")
 
 
 def checked_graph(W: Any) -> Matrix:
     """The weights (n x n) as a sparse array without a diagonal."""
-    graph = real_matrix(W, "a graph")
-    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] < 3:
-        raise ProblemError(f"a graph must have shape (n, n) with n >= 3, got {graph.shape}")
-    graph = finite(sp.csr_array(graph), "a graph")
-    if (graph.data < 0).any():
-        raise ProblemError(f"weights of a graph must not be negative, got {graph.data.min()}")
-    graph = without_diagonal(graph)
-    if graph.nnz and abs(graph - graph.T).max() > SKEW * graph.max():
-        raise ProblemError("a graph must be symmetric, got a matrix that is not")
-    return sp.csr_array((graph + graph.T) * 0.5)
+    return weights_of_graph(W, "a graph", 3)
 
 
 def first_triplets(graph: Matrix) -> Index:
-    """A triplet (i, k, j) for each edge in both orders: j is the point with the most paths of two edges to i.
-
-    Points without neighbours, and points from which no other point is two edges away, have no triplet.
-    """
+    """A triplet (i, k, j) for each edge, both ways: j is the point with the most paths of two edges to i."""
     edges = sp.csr_array((graph > 0).astype(float))
     n = edges.shape[0]
     second = sp.csr_array(edges @ edges)

@@ -72,16 +72,9 @@ def mvu(
     Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Both forms are dense (n x n), so
     they are for small n; `reg_mvu` has a small basis.
 
-    1'K1 = 0 excludes every positive definite K. So does a clique whose points lie in fewer dimensions than
-    they could (five points in a plane): all its distances are known, and with them the rank of its part of K.
-    The basis is orthogonal to the constant vector and to all directions that cliques fix
-    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010). Distances that depend on other distances over
-    this basis are left out. In exact arithmetic the problem is the same.
-
-    The distances in memory are rounded, however. To the last bit, the distances of five points in a plane
-    belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
-    over the basis, with the distances that are kept. All other distances hold to rounding;
-    ``mvu(..., reduce=False).violation(V)`` measures how well.
+    The basis is orthogonal to the constant vector and to all directions that flat cliques fix
+    (`npkl_models.presolve.cliques`). Distances that depend on others over this basis are left out. They hold
+    to rounding, and the certificate is about the problem with the distances that are kept.
     """
     found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()
@@ -139,7 +132,6 @@ def reg_mvu(
     nu: float = 1.0,
     metric: str = "euclidean",
     components: str = "refuse",
-    angles: bool = False,
 ) -> Problem:
     r"""Graph-regularised maximum variance unfolding.
 
@@ -160,15 +152,15 @@ def reg_mvu(
         Number s of eigenvectors.
     nu : float
         Weight of the distances, positive.
-    metric, components, angles
-        Same as in `mvu`; added edges and angles belong to the graph of the eigenvectors, too.
+    metric, components : str
+        Same as in `mvu`; added edges belong to the graph of the eigenvectors, too.
 
     Notes
     -----
     Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2011, eq. (3.11).
     """
     weight = positive_number(nu, "nu")
-    found = neighborhood(X, n_neighbors, metric, components, angles)
+    found = neighborhood(X, n_neighbors, metric, components)
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
     cost = -sp.eye_array(found.n).tocsr()
     return Problem(cost, found.term(weight), basis=basis, name=found.named("reg_mvu"))

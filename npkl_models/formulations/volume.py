@@ -13,7 +13,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.formulations.unfolding import with_distances
 from npkl_models.linalg import Array, Matrix, dense, doubly_centred
-from npkl_models.linalg.owned import real_array
+from npkl_models.linalg.owned import real_array, whole_number
 from npkl_models.model.graph import check_points
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.problem import Problem
@@ -72,10 +72,8 @@ def mve(
     Shaw & Jebara, AISTATS 2007; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.2, eq. (32).
     """
     found = neighborhood(X, n_neighbors, metric, components)
-    if not isinstance(size, (int, np.integer)) or not 1 <= size < found.n:
-        raise ProblemError(
-            f"size (the dimension) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
-        )
+    if whole_number(size, "size (the dimension)", 1) >= found.n:
+        raise ProblemError(f"size (the dimension) must be at most n - 1 = {found.n - 1}, got {size}")
     cost = _cost(principal_directions(X, size) if directions is None else directions, found.n, size)
     regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     return with_distances(cost, found, C, regularizer, "mve")

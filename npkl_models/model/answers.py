@@ -20,14 +20,7 @@ KNOWN = "must, same, match, yes, true or 1, and cannot, different, distinct, no,
 
 
 def sign(answer: Any) -> int | None:
-    """+1 for a must-link, -1 for a cannot-link, 0 for a zero, and None for a value that is no answer.
-
-    Examples
-    --------
-    >>> from npkl_models.model.answers import sign
-    >>> [sign(one) for one in ("Must", "different", True, 0, -1.0, "perhaps")]
-    [1, -1, 1, 0, -1, None]
-    """
+    """+1 for a must-link, -1 for a cannot-link, 0 for a zero, and None for a value that is no answer."""
     if isinstance(answer, (bool, np.bool_)):
         return 1 if answer else -1
     word = str(answer).strip().lower().replace("_", "-").replace(" ", "-")
@@ -35,13 +28,7 @@ def sign(answer: Any) -> int | None:
 
 
 def signs(answers: Any, what: str = "answers", ties: bool = False) -> Array:
-    """Answers in one row as +1 and -1, and as 0 for ties, if ``ties`` are allowed.
-
-    Raises
-    ------
-    ProblemError
-        If a value is no answer, or if 0 comes beside -1 where there are no ties.
-    """
+    """Answers in one row as +1 and -1, and as 0 for ties, if ``ties`` are allowed."""
     given = np.asarray(answers, dtype=object if isinstance(answers, (list, tuple)) else None)
     if given.ndim != 1:
         raise ProblemError(f"{what} must be in one row, got shape {given.shape}")

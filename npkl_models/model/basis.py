@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import UNIT, Array, Index, Matrix, gamma, nonnegative_norm, norm_bound
@@ -177,6 +178,11 @@ def shared_rows(label: Index, count: int) -> Basis:
     own = label[points]
     share = np.bincount(own, minlength=count)[own] ** -0.5
     return Basis(sp.csr_array((share, (points, own)), shape=(label.size, count)))
+
+
+def wavelets_of(graph: Matrix) -> Basis:
+    """A sparse basis of all centred vectors, in an order that keeps neighbours in the graph close."""
+    return centred_wavelets(reverse_cuthill_mckee(sp.csr_array(graph), symmetric_mode=True).astype(np.intp))
 
 
 def centred_wavelets(order: Index) -> Basis:

@@ -37,11 +37,6 @@ class BoxLoss(Loss):
     latex : str
         The formula of the loss of z and t.
 
-    Raises
-    ------
-    ProblemError
-        If the numbers describe no convex function of all z.
-
     Examples
     --------
     >>> import npkl_models as nm
@@ -49,8 +44,6 @@ class BoxLoss(Loss):
     >>> pinball = nm.BoxLoss("pinball", low=-0.3, high=0.7)
     >>> pinball.value(np.array([0.0, 3.0]), np.array([1.0, 1.0]))
     array([0.3, 1.4])
-    >>> nm.LOSSES["hinge"].domain(np.array([1.0]), np.array([3.0]))  # of the conjugate, for the weight 3
-    (array([-3.]), array([0.]))
     """
 
     name: str

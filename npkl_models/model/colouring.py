@@ -17,10 +17,7 @@ WORK = 200_000  # groups that the search may look at: about a second
 
 
 def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str, str]]:
-    """What pairs contradict: chains of must-links, or a number of clusters; kinds and messages.
-
-    Nothing is said of a number of clusters if the search is too long to be decided.
-    """
+    """What pairs contradict: chains of must-links, or a number of clusters; kinds and messages."""
     chains = pairs.contradictions()
     if chains:
         ways = ((chain[0], chain[-1], "-".join(map(str, chain))) for chain in chains[:SHOWN])
@@ -63,10 +60,7 @@ def neighbours(pairs: Pairs) -> tuple[list[set[int]], dict[tuple[int, int], list
 def coloured(
     near: Sequence[set[int]], k: int, preferred: Index | None = None
 ) -> tuple[list[int] | None, bool]:
-    """Colours below k with different ones for neighbours, or None; and whether that is decided.
-
-    ``preferred`` (n, k) has the colours of each vertex, the best one first.
-    """
+    """Colours below k with different ones for neighbours, or None; and whether that is decided."""
     wish = [list(range(k))] * len(near) if preferred is None else preferred.tolist()
     last = _peeled(near, k)
     core = set(range(len(near))).difference(last)

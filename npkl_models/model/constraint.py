@@ -37,16 +37,9 @@ class Constraint(Term):
     ProblemError
         If no number is given, if a lower bound is above its upper bound, or if numbers are not finite.
 
-    Notes
-    -----
-    A problem states a constraint of several kinds as one for each kind: equalities, upper bounds, lower
-    bounds, in this order.
-
     Examples
     --------
     >>> import npkl_models as nm
-    >>> nm.Constraint(nm.Entries(3, ([0, 1, 2], [0, 1, 2])), equal=1.0, name="diagonal")
-    Constraint(diagonal: Entries(3 values over 3 points) equal)
     >>> near = nm.Constraint(nm.SquaredDistances(3, ([0], [1])), upper=4.0, name="near")
     >>> near.domain  # of its multiplier
     (array([0.]), array([inf]))

@@ -11,14 +11,13 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import of_pairs
 from npkl_models.model.functionals import Entries
-from npkl_models.model.mistakes import of_comparisons, of_distances
+from npkl_models.model.mistakes import ROUNDED, of_comparisons, of_distances
 from npkl_models.model.pairs import Pairs, components
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 
 OWN = {"distances": of_distances, "ordinal": of_comparisons}
 SCALE_RATIO = 1e6
-ROUNDED = 1e-10  # relative to the largest entry: smaller eigenvalues count as zero
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,7 @@ class Finding:
 
 
 def diagnose(problem: Statement | Pairs, n_clusters: int | None = None) -> tuple[Finding, ...]:
-    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none.
-
-    Problems of comparisons and of measured distances are judged in their own words. Of pairs, contradictions
-    are found, and whether ``n_clusters`` clusters cannot keep them.
-    """
+    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none."""
     if isinstance(problem, Pairs):
         return tuple(Finding(kind, message) for kind, message in of_pairs(problem, n_clusters))
     own = OWN.get(problem.name)

@@ -1,8 +1,4 @@
-"""Facts about a problem: pure functions of the problem, each evaluated once and cached with the problem.
-
-The cache ends with the problem. A copy, a pickle or another process evaluates the facts again. Two threads
-may evaluate a fact at the same time, with the same result.
-"""
+"""Facts about a problem: pure functions of the problem, each evaluated once and cached with the problem."""
 
 from __future__ import annotations
 
@@ -88,10 +84,7 @@ def growing_distances(problem: Statement) -> list[Mask]:
 
 @fact
 def diagonal_floor(problem: Statement) -> float:
-    """A proved lower bound on the spectrum of sum_e M_e over all upper bounds on K_ii; -inf without proof.
-
-    An equality is an upper bound, too.
-    """
+    """A proved lower bound on the spectrum of sum_e M_e over all upper bounds on K_ii; -inf without proof."""
     none = [np.zeros(e.functional.size, dtype=bool) for e in problem.losses]
     return _floor_of(problem, [*none, *map(bounded_diagonal, problem.constraints)])
 

@@ -1,8 +1,7 @@
 """The base class of linear functionals z_e = <M_e, K> with sparse symmetric M_e.
 
-A functional is given by triplets: z_e is the sum of ``coefficient * K[row, column]`` over the triplets that
-``owner`` assigns to e. A new functional only has to define its triplets. Its value on a kernel, its value on
-a factor, its adjoint and its restriction to a basis follow.
+z_e is the sum of ``coefficient * K[row, column]`` over the triplets that ``owner`` assigns to e. A new
+functional only has to define its triplets; all else follows.
 """
 
 from __future__ import annotations
@@ -163,9 +162,9 @@ class Functional(Owner, ABC):
         out = np.bincount(t.owner, np.abs(t.coefficient) * ends, self.size)
         return out.astype(float) * (1 + 1e-9)
 
-    def row_sizes(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
-        """Row sums of ``sum_e abs(y_e) abs(M_e)`` (times diag(x)), and their numbers of terms (n,)."""
-        return self.incidence.row_sums(np.asarray(y, dtype=float), x)
+    def row_sizes(self, y: Array) -> tuple[Array, Array]:
+        """Row sums of ``sum_e abs(y_e) abs(M_e)``, and their numbers of terms (n,)."""
+        return self.incidence.row_sums(np.asarray(y, dtype=float))
 
     def adjoint(self, y: Array) -> Matrix:
         """The matrix sum_e y_e M_e as a symmetric sparse array (n x n)."""

@@ -39,10 +39,6 @@ class Entries(Functional):
     >>> z = nm.Entries(3, ([0, 1], [1, 1]))  # K_01 and K_11
     >>> z.value(np.arange(9.0).reshape(3, 3))
     array([1., 4.])
-    >>> z.adjoint(np.array([2.0, 5.0])).toarray()
-    array([[0., 1., 0.],
-           [1., 5., 0.],
-           [0., 0., 0.]])
     """
 
     kind = "entries"
@@ -70,10 +66,7 @@ class Entries(Functional):
 
 
 class TotalSum(Functional):
-    """The sum of all entries: the single value z = 1'K1, which is zero for a centred kernel.
-
-    Its matrix 11' is dense.
-    """
+    """The sum of all entries: the single value z = 1'K1, which is zero for a centred kernel."""
 
     kind = "total sum"
     arity = 0

@@ -1,32 +1,26 @@
-"""Neighbourhood graphs: affinity and Laplacian.
-
-The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour
-graph. The width is half the average distance between a point and its ten nearest neighbours.
-"""
+"""Neighbourhood graphs: affinity and Laplacian."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import SKEW, UNIT, Array, Matrix, without_diagonal
-from npkl_models.linalg.owned import finite, real_matrix, real_number, whole_number
-from npkl_models.model.neighbors import nearest_neighbors
+from npkl_models.linalg import UNIT, Array, Matrix, without_diagonal
+from npkl_models.linalg.owned import finite, real_matrix, real_number
+from npkl_models.model.neighbors import nearest_neighbors, neighbors_among
+from npkl_models.model.reading import symmetric
 from npkl_models.model.scales import warn_of_scales
 
 WIDTH_NEIGHBORS = 10
 LARGEST = 1e150  # largest coordinate of a point
-ROUNDED = 2  # a degree is raised by this multiple of the rounding error of its sum
 
 
 def knn_affinity(
     X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
-    search: str = "auto", progress: bool | None = None, mutual: bool = False,
-    cache_dir: str | Path | None = None,
+    search: str = "auto", mutual: bool = False,
 ) -> Matrix:  # fmt: skip
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
@@ -49,44 +43,32 @@ def knn_affinity(
         Any metric of `sklearn.neighbors.NearestNeighbors`.
     search : {"auto", "exact", "approximate"}
         "exact" uses a tree of scipy for Euclidean distances in up to 15 dimensions, else scikit-learn.
-        "approximate" uses faiss for Euclidean distances, else pynndescent (extra ``neighbors``); either is
-        seeded. If one is installed, "auto" takes "approximate" from 50,000 points on in five or more
-        dimensions, and from 10,000 points on in 50 or more dimensions.
-    progress : bool, optional
-        Whether to show a progress bar; None shows a bar on a terminal from 20,000 points on.
+        "approximate" uses faiss (extra ``neighbors``), seeded, for Euclidean distances. If it is installed,
+        "auto" takes it from 50,000 points on in five or more dimensions, and from 10,000 points on in 50 or
+        more dimensions.
     mutual : bool
         Whether an edge needs each of its two points among the neighbours of the other. Such graphs tend to
         fall apart into components.
-    cache_dir : path, optional
-        Folder of a cache: the neighbours are stored there and found again by the contents of X.
-
-    Raises
-    ------
-    ProblemError
-        If X is not finite, ``n_neighbors`` is out of range, or the width is not positive.
 
     Warns
     -----
     UnscaledWarning
-        If a few features with large numbers decide the distances (`npkl_models.model.scales.unscaled`).
+        If a few features with large numbers decide the distances.
     """
     warn_of_scales(X, metric)
-    return affinity(X, n_neighbors, sigma, metric, search, progress, mutual, cache_dir)
+    return affinity(X, n_neighbors, sigma, metric, search, mutual)
 
 
 def affinity(
     X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
-    search: str = "auto", progress: bool | None = None, mutual: bool = False,
-    cache_dir: str | Path | None = None,
+    search: str = "auto", mutual: bool = False,
 ) -> Matrix:  # fmt: skip
     """`knn_affinity` without its warning, for callers who say themselves what is wrong with the scales."""
     X = check_points(X)
     n = X.shape[0]
-    n_neighbors = whole_number(n_neighbors, "n_neighbors", 1)
-    if n_neighbors >= n:
-        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
+    n_neighbors = neighbors_among(n, n_neighbors)
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
-    distance, neighbor = nearest_neighbors(X, reach, metric, search, progress, cache_dir)
+    distance, neighbor = nearest_neighbors(X, reach, metric, search)
     width = _width(sigma, distance, n_neighbors)
     near, j = distance[:, :n_neighbors], neighbor[:, :n_neighbors]
     weight = np.exp(-((near / width) ** 2) / 2)
@@ -125,7 +107,6 @@ def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
 def laplacian(
     X_or_affinity: Any, n_neighbors: int = 5, normalized: bool = True, shift: float = 0.0,
     sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto",
-    progress: bool | None = None,
 ) -> Matrix:  # fmt: skip
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
@@ -138,22 +119,12 @@ def laplacian(
     X_or_affinity : array_like or sparse
         Points (n x d), or a symmetric non-negative affinity (n x n). The input is an affinity if it is sparse
         and square, or if ``metric="precomputed"``.
-    n_neighbors, sigma, metric, search, progress
+    n_neighbors, sigma, metric, search
         Parameters of `knn_affinity`; unused for an affinity.
     normalized : bool
         Whether the Laplacian is normalised.
     shift : float
         Number that is added to the diagonal, at least 0.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of shape (n, n)
-        The Laplacian.
-
-    Warns
-    -----
-    UnscaledWarning
-        If X_or_affinity are points of which a few features decide the distances, as in `knn_affinity`.
 
     Examples
     --------
@@ -166,16 +137,16 @@ def laplacian(
     given = X_or_affinity
     square = sp.issparse(given) and given.shape[:1] == given.shape[1:]
     if square or (isinstance(metric, str) and metric == "precomputed"):
-        S = _check_affinity(given)
+        S = weights_of_graph(given, "an affinity")
     else:
         warn_of_scales(given, metric)
-        S = affinity(given, n_neighbors, sigma, metric, search, progress)
+        S = affinity(given, n_neighbors, sigma, metric, search)
     shift = real_number(shift, "shift")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
     n = S.shape[0]
     degree = np.asarray(S.sum(axis=1)).ravel()
-    spare = ROUNDED * (float(np.max(np.diff(S.indptr), initial=0)) + 8) * UNIT
+    spare = 2 * (float(np.max(np.diff(S.indptr), initial=0)) + 8) * UNIT
     if not normalized:
         return (sp.diags_array(degree * (1 + spare) + shift) - S).tocsr()
     root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
@@ -197,13 +168,9 @@ def check_points(X: Any, least: int = 2) -> Any:
     return X
 
 
-def _check_affinity(S: Any) -> Matrix:
-    S = real_matrix(S, "an affinity")
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise ProblemError(f"an affinity must be square, got {S.shape}")
-    S = finite(sp.csr_array(S), "an affinity")
+def weights_of_graph(given: Any, what: str, least: int = 1) -> Matrix:
+    """The weights of a graph (n x n), symmetric and not negative, without the diagonal."""
+    S = symmetric(given, what, least)
     if (S.data < 0).any():
-        raise ProblemError(f"an affinity must be non-negative, got {S.data.min()}")
-    if abs(S - S.T).max() > SKEW * max(1.0, abs(S).max()):
-        raise ProblemError("an affinity must be symmetric")
+        raise ProblemError(f"{what} must be non-negative, got {S.data.min()}")
     return without_diagonal(S)

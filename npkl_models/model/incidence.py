@@ -111,11 +111,10 @@ class Incidence:
         """Half of coefficient * y[owner], the entry of each order of a triplet in sum_e y_e M_e."""
         return 0.5 * self.coefficient * (y if self.identity else y[self.owner])
 
-    def row_sums(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
-        """Row sums of sum_e abs(y_e) abs(M_e), times diag(x) if given, and their numbers of summands (n,)."""
-        (ends, others), half = self.ends(), np.abs(self.halves(y))
-        each = np.concatenate([half, half]) if x is None else np.concatenate([half, half]) * x[others]
-        size = np.bincount(ends, weights=each, minlength=self.n)
+    def row_sums(self, y: Array) -> tuple[Array, Array]:
+        """Row sums of sum_e abs(y_e) abs(M_e), and their numbers of summands (n,)."""
+        ends, half = self.ends()[0], np.abs(self.halves(y))
+        size = np.bincount(ends, weights=np.concatenate([half, half]), minlength=self.n)
         return size.astype(float), np.bincount(ends, minlength=self.n).astype(float)
 
     def symmetric_operator(self) -> sp.csr_array:

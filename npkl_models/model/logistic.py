@@ -21,17 +21,7 @@ STILL = 1e-15  # a step of Newton's method below this share of the number is rou
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """The logistic loss ln(1 + exp(-t z)) for targets t = +1 or -1.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> nm.LOSSES["logistic"].value(np.array([0.0, 3.0]), np.array([1.0, -1.0])).round(4)
-    array([0.6931, 3.0486])
-    >>> nm.LOSSES["logistic"].domain(np.array([1.0]), np.array([3.0]))  # of the conjugate, for the weight 3
-    (array([-3.]), array([-0.]))
-    """
+    """The logistic loss ln(1 + exp(-t z)) for targets t = +1 or -1."""
 
     name = "logistic"
     latex = r"\ln(1 + \exp(-t z))"

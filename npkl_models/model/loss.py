@@ -1,9 +1,4 @@
-"""The base class of losses, with all that a loss must define.
-
-A loss is a convex function of a value z and a target t. A term of a problem is ``f(z) = w loss(z; t)`` with a
-weight w > 0. A class gives the value, the derivative, the conjugate f* with its domain, the proximal map, and
-the CVXPY form of f and f*.
-"""
+"""The base class of losses: convex functions of a value z and a target t; f(z) = w loss(z; t), w > 0."""
 
 from __future__ import annotations
 

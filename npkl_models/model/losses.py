@@ -1,8 +1,5 @@
 """The losses of a value, each a row of data, and their registry.
 
-To add a loss, add a row to `LOSSES`; tests and backends find it there. A loss that no box describes is a
-class with the faces of `Loss`.
-
 Sources: Zhuang, Tsang & Hoi, JMLR 12 (2011), section 4; Hu & Kwok, IEEE TNNLS 26 (2015), fig. 1; Huber,
 "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics 35 (1964).
 """

@@ -18,7 +18,7 @@ from npkl_models.model.statement import Statement
 SHOWN = 3  # examples in a message
 PATHS = 20_000_000  # most paths of two distances that are compared with a third
 CHUNK = 2_000_000  # of them at a time
-ROUNDED = 1e-9  # a smaller share of a distance is rounding
+ROUNDED = 1e-9  # a smaller share of a distance, or of the largest entry of a matrix, is rounding
 
 Said = tuple[str, str]
 
@@ -33,7 +33,7 @@ def of_comparisons(problem: Statement) -> Iterator[Said]:
     if lonely.size:
         yield (
             "isolation",
-            f"no comparison names {lonely.size} of {problem.n} points: {_some(lonely)}; the penalty "
+            f"no comparison names {lonely.size} of {problem.n} points: {some(lonely)}; the penalty "
             "alone places them, at the centre",
         )
     _, label = components(problem.n, joined)
@@ -43,7 +43,7 @@ def of_comparisons(problem: Statement) -> Iterator[Said]:
         yield (
             "disconnection",
             f"the comparisons fall into {sizes.size} groups of points, of {_counts(sizes)}, that no "
-            f"comparison joins, for example {_some(smallest)}; the data do not determine how the "
+            f"comparison joins, for example {some(smallest)}; the data do not determine how the "
             "groups lie to each other",
         )
     yield from _contradictions(problem)
@@ -52,20 +52,13 @@ def of_comparisons(problem: Statement) -> Iterator[Said]:
 def of_distances(problem: Statement) -> Iterator[Said]:
     """What may be wrong with a problem of measured distances: kinds and messages."""
     anchors, d = _anchors(problem)
-    near = [term for term in problem.losses if term.name != "lower bounds"]
-    edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(_joined(term.functional) for term in near)])
-    whom = "each other"
-    if anchors.size:
-        whom = "an anchor"
-        edges = np.concatenate([edges, np.stack([np.full(anchors.size, anchors[0]), anchors], axis=1)])
-    count, label = components(problem.n, edges)
-    home = label[anchors[0]] if anchors.size else int(np.argmax(np.bincount(label)))
-    lost = np.flatnonzero(label != home)
-    if count > 1:
+    near = [_joined(term.functional) for term in problem.losses if term.name != "lower bounds"]
+    lost, whom = unjoined(near, anchors, problem.n), "an anchor" if anchors.size else "each other"
+    if lost.size:
         yield (
             "disconnection",
             f"no path of distances or upper bounds joins {lost.size} of {problem.n} points to {whom}: "
-            f"{_some(lost)}; the data do not determine where they are",
+            f"{some(lost)}; the data do not determine where they are",
         )
     measured = next((term for term in problem.losses if term.name == "distances"), None)
     if measured is None or not isinstance(measured.functional, SquaredDistances):
@@ -75,7 +68,7 @@ def of_distances(problem: Statement) -> Iterator[Said]:
     degree[anchors] = d + 1
     few = np.flatnonzero(degree < d + 1)
     if few.size:
-        sensors, named = problem.n - anchors.size, _some(few)
+        sensors, named = problem.n - anchors.size, some(few)
         yield (
             "isolation",
             f"fewer than {d + 1} distances at {few.size} of {sensors} sensors: {named}; distances alone do "
@@ -85,6 +78,14 @@ def of_distances(problem: Statement) -> Iterator[Said]:
             "can rotate around its neighbour",
         )
     yield from of_triangles(i, j, np.sqrt(np.maximum(measured.target, 0.0)), range(problem.n))
+
+
+def unjoined(edges: Sequence[Index], anchors: Index, n: int) -> Index:
+    """The points of n that no path of edges joins to an anchor; without anchors, to the largest group."""
+    tied = np.stack([np.full(anchors.size, anchors[0] if anchors.size else 0), anchors], axis=1)
+    label = components(n, np.concatenate([tied.astype(np.intp), *edges]))[1]
+    home = label[anchors[0]] if anchors.size else int(np.argmax(np.bincount(label)))
+    return np.flatnonzero(label != home)
 
 
 def _joined(f: Functional) -> Index:
@@ -213,6 +214,7 @@ def _counts(sizes: Index) -> str:
     return shown + (" and fewer points" if sizes.size > SHOWN else " points")
 
 
-def _some(which: Index) -> str:
-    shown = ", ".join(str(int(k)) for k in which[:SHOWN])
-    return shown if which.size <= SHOWN else f"{shown} and {which.size - SHOWN} more"
+def some(which: Index, names: Sequence[object] | None = None, most: int = SHOWN) -> str:
+    """The first points, by number or name, and how many there are beyond them."""
+    shown = ", ".join(str(int(k) if names is None else names[k]) for k in which[:most])
+    return shown if which.size <= most else f"{shown} and {which.size - most} more"

@@ -25,14 +25,11 @@ class Multipliers(Owner):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> solution = problem.solve()
     >>> y = solution.certificate.multipliers
-    >>> [part.size for part in y.terms]  # the pairs, and the diagonal
-    [3, 6]
+    >>> [part.size for part in y.terms]
+    [1]
     >>> problem.dual_bound(y) <= solution.objective + 1e-9
     True
     """
@@ -57,6 +54,11 @@ class Multipliers(Owner):
     def each(self, change: Callable[[Array], Array]) -> Multipliers:
         """The multipliers with a function applied to each array."""
         return Multipliers(tuple(map(change, self.losses)), tuple(map(change, self.constraints)))
+
+    def towards(self, other: Multipliers, t: float) -> Multipliers:
+        """The mixture (1 - t) y + t y' with other multipliers y'."""
+        mixed = [(1 - t) * a + t * b for a, b in zip(self.terms, other.terms, strict=True)]
+        return Multipliers(tuple(mixed[: len(self.losses)]), tuple(mixed[len(self.losses) :]))
 
     def owned(self) -> Multipliers:
         """The same multipliers in read-only arrays."""

@@ -1,26 +1,20 @@
-"""Nearest neighbours: exact by scikit-learn or a tree of scipy, approximate by faiss or pynndescent."""
+"""Nearest neighbours: exact by scikit-learn or a tree of scipy, approximate by faiss."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from npkl_models.errors import MissingDependencyError, ProblemError, UnsupportedError, chosen
-from npkl_models.files import saved
-from npkl_models.files.arrays import Archive
-from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
 
 APPROXIMATE_FROM = 50_000  # points
 HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions, approximate searches begin at fewer points
-BAR_FROM = 20_000  # points from which on a progress bar is shown
 CHUNK = 5_000  # points of one query
 TREE = 4  # largest dimension in which exact search by a tree is the quickest at any size
 TREE_EXACT = 15  # largest dimension in which a tree is the quickest exact search of many points
@@ -33,91 +27,48 @@ Search = Callable[[Any], tuple[Array, Index]]
 
 
 def nearest_neighbors(
-    X: Any, count: int, metric: str = "euclidean", search: str = "auto", progress: bool | None = None,
-    cache_dir: str | Path | None = None,
-) -> tuple[Array, Index]:  # fmt: skip
-    """Distances and indices (n, count) of the nearest other points, the nearest first.
-
-    With ``cache_dir`` the result is stored in that folder and found again by the contents of X and the
-    arguments. The file holds arrays alone, with a checksum; a damaged one is written again.
-    """
+    X: Any, count: int, metric: str = "euclidean", search: str = "auto"
+) -> tuple[Array, Index]:
+    """Distances and indices (n, count) of the nearest other points, the nearest first."""
     chosen("search", search, SEARCHES)
-    if cache_dir is None:
-        return _searched(X, count, metric, search, progress)
-    if not isinstance(cache_dir, (str, Path)):
-        raise ProblemError(f"cache_dir must be a path, got {cache_dir!r}")
-    whole = {name: getattr(X, name) for name in ("data", "indices", "indptr")} if issparse(X) else {"X": X}
-    asked = {"shape": X.shape, "neighbors": count, "metric": str(metric), "search": search}
-    path = Path(cache_dir) / f"neighbors-{saved.checksum(asked, whole)}.npz"
-    kept = _kept(path, X.shape[0], count)
-    if kept is None:
-        kept = _searched(X, count, metric, search, progress)
-        with gate(cache_dir, "a folder that can be written"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        saved.write(path, asked, {"distance": kept[0], "neighbor": kept[1]})
-    return kept
+    euclidean = isinstance(metric, str) and metric == "euclidean" and isinstance(X, np.ndarray)
+    able = euclidean and find_spec("faiss") is not None
+    if search == "approximate" and not euclidean:
+        raise UnsupportedError(f"search='approximate' must be Euclidean, of dense points, got {metric!r}")
+    if search == "approximate" and not able:
+        raise MissingDependencyError(
+            'approximate neighbours need faiss; install it with: pip install "npkl_models[neighbors]"'
+        )
+    if able and search != "exact" and (search == "approximate" or _is_large(*X.shape)):
+        return _by_cells(X, count)
+    return _exact(X, count, metric, euclidean)
 
 
-def _kept(path: Path, n: int, count: int) -> tuple[Array, Index] | None:
-    """Distances and indices from a file of the cache; None if it is missing, damaged or of other points."""
-
-    def check(header: saved.Header, archive: Archive) -> None:
-        if archive.shapes != {saved.HEADER: (), "distance": (n, count), "neighbor": (n, count)}:
-            raise ProblemError(f"{path} must hold {count} neighbours of {n} points, got {archive.shapes}")
-
-    try:
-        found = saved.read(path, "neighbors", check)[1]
-    except ProblemError:
-        return None
-    distance, neighbor = found["distance"], found["neighbor"]
-    sound = distance.dtype == np.float64 and neighbor.dtype == np.intp and bool((distance >= 0).all())
-    sound = sound and bool(((neighbor >= 0) & (neighbor < n)).all())
-    return (distance, neighbor) if sound else None
-
-
-def _searched(X: Any, count: int, metric: str, search: str, progress: bool | None) -> tuple[Array, Index]:
-    shown = progress if progress is not None else X.shape[0] >= BAR_FROM and sys.stderr.isatty()
-    if search == "approximate" or (search == "auto" and _is_large(*X.shape)):
-        found = _approximate(X, count, metric, shown)
-        if found is not None:
-            return found
-        if search == "approximate":
-            raise MissingDependencyError(
-                "approximate neighbours need faiss or pynndescent; install them with: "
-                'pip install "npkl_models[neighbors]"'
-            )
-    return _exact(X, count, metric, shown)
+def neighbors_among(n: int, n_neighbors: Any) -> int:
+    """The number of neighbours of each of n points, or a ProblemError."""
+    count = whole_number(n_neighbors, "n_neighbors", 1)
+    if count >= n:
+        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {count}")
+    return count
 
 
 def _is_large(n: int, d: int) -> bool:
     return d > TREE and (n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= HIGH_FROM))
 
 
-def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
-    dense = isinstance(X, np.ndarray) and _is_euclidean(metric)
-    by_tree = dense and X.shape[1] <= TREE_EXACT  # scikit-learn takes a second to import
-    if by_tree:
+def _exact(X: Any, count: int, metric: str, euclidean: bool) -> tuple[Array, Index]:
+    if euclidean and X.shape[1] <= TREE_EXACT:  # scikit-learn takes a second to import
         from scipy.spatial import cKDTree
 
         ask: Search = partial(cKDTree(X).query, k=count + 1, workers=_threads(X))
     else:
         ask = _asked_of_sklearn(X, count, metric)
-    starts: Any = range(0, X.shape[0], CHUNK)
-    if shown:
-        from rich.console import Console
-        from rich.progress import track
-
-        starts = track(starts, "neighbours", console=Console(stderr=True))
     parts = []
-    for start in starts:
+    for start in range(0, X.shape[0], CHUNK):
         own = np.arange(start, min(start + CHUNK, X.shape[0]))
         distance, neighbor = ask(X[start : start + CHUNK])
         parts.append(_without_self(distance, neighbor, own))
     return np.concatenate([d for d, _ in parts]), np.concatenate([i for _, i in parts])
-
-
-def _is_euclidean(metric: Any) -> bool:
-    return isinstance(metric, str) and metric == "euclidean"
 
 
 def _threads(X: Any) -> int:
@@ -136,24 +87,11 @@ def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
     return lambda points: index.kneighbors(points)
 
 
-def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index] | None:
-    if _is_euclidean(metric) and isinstance(X, np.ndarray) and find_spec("faiss") is not None:
-        return _by_cells(X, count)
-    try:
-        from pynndescent import NNDescent
-    except ImportError:
-        return None
-    found = NNDescent(X, metric=metric, n_neighbors=count + 1, random_state=0, verbose=shown)
-    neighbor, distance = found.neighbor_graph
-    return _without_self(distance.astype(float), neighbor.astype(np.intp), np.arange(X.shape[0]))
-
-
 def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     """Search the nearest cells of an inverted file (Jegou, Douze & Schmid 2011), from a fixed seed.
 
-    Candidates are found in single precision, relative to the median and in units of the farthest point. Their
-    distances are then computed from the given points. If single precision cannot tell a point from its
-    neighbours (clusters far from each other and from the median), the search for this point is exact.
+    Candidates are found in single precision; their distances are then computed from the given points. If
+    single precision cannot tell a point from its neighbours, the search for this point is exact.
     """
     import faiss
 
@@ -227,8 +165,7 @@ def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
 def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Array, Index, Index]:
     """The distance of every two groups of points, and the nearest points in the row's and the column's group.
 
-    ``label`` (n,) is the group of each point, from 0. Each of the three results has the shape
-    (groups, groups).
+    ``label`` (n,) is the group of each point, from 0. Each result has the shape (groups, groups).
     """
     from sklearn.neighbors import NearestNeighbors
 

@@ -52,10 +52,7 @@ class Pairs(Owner):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> pairs = nm.Pairs(5, must_link=[(0, 1), (1, 2)], cannot_link=[(2, 4)])
-    >>> pairs
-    Pairs(n=5, 2 must-links, 1 cannot-links)
-    >>> pairs.sign
+    >>> nm.Pairs(5, must_link=[(0, 1), (1, 2)], cannot_link=[(2, 4)]).sign
     array([ 1.,  1., -1.])
     >>> nm.Pairs.from_labels([0, 0, 0, 1, 1], n_must=2, n_cannot=3, random_state=0)
     Pairs(n=5, 2 must-links, 3 cannot-links)
@@ -96,12 +93,8 @@ class Pairs(Owner):
     def from_labels(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw distinct pairs uniformly: must-links within a class, cannot-links across classes.
 
-        The labels -1, None, NaN, NA and empty text mark points of unknown class, which get no pair.
-
-        Raises
-        ------
-        ProblemError
-            If the labels have fewer such pairs than requested.
+        The labels -1, None, NaN, NA and empty text mark points of unknown class, which get no pair. More
+        pairs than the labels have are refused.
         """
         known, labels = labelled(y)
         must, cannot = uniform_pairs(labels, n_must, n_cannot, generator(random_state))
@@ -111,12 +104,7 @@ class Pairs(Owner):
     def per_class(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw ``n_must`` must-links in each class and ``n_cannot`` cannot-links between every two classes.
 
-        The labels -1, None, NaN, NA and empty text mark points of unknown class, which get no pair.
-
-        Raises
-        ------
-        ProblemError
-            If a class, or two classes, have fewer such pairs than requested. The message names the classes.
+        Labels are as in `from_labels`. More pairs than two classes have are refused.
         """
         known, labels = labelled(y)
         given = np.asarray(y, dtype=object).ravel()[known]
@@ -126,13 +114,7 @@ class Pairs(Owner):
 
     @classmethod
     def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
-        """Make pairs from (m, 2) indices and answers y: +1, True, "must" or "same", and -1, 0, "cannot" ...
-
-        Raises
-        ------
-        ProblemError
-            If a shape or a value is wrong, or if y has both -1 and 0.
-        """
+        """Pairs from (m, 2) indices and answers y: +1, True, "must" or "same", and -1, 0, "cannot" ..."""
         table, sign = whole_array(pairs, "pairs of shape (m, 2)"), signs(y, "y")
         if table.ndim != 2 or table.shape != (sign.size, 2):
             raise ProblemError(
@@ -200,15 +182,10 @@ class Pairs(Owner):
         return out
 
     def closure(self) -> Pairs:
-        """All pairs that follow from these pairs.
+        """All pairs that follow from these pairs; an error if a cannot-link contradicts must-links.
 
         Must-links are transitive. A cannot-link between two points holds for all points that must-links join
         to them.
-
-        Raises
-        ------
-        ProblemError
-            If a cannot-link contradicts a chain of must-links.
         """
         contradictions = self.conflicts()
         if len(contradictions):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Matrix
-from npkl_models.linalg.owned import finite, owned_sparse, real_array, real_matrix
+from npkl_models.linalg.owned import finite, real_array, real_matrix
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.terms import LossTerm
@@ -59,25 +59,21 @@ def _numbers(values: Any) -> Array:
     return real_array(values, "multipliers")
 
 
-LARGEST_COST = 1e300  # sums of larger entries may not be finite
+LARGEST = 1e300  # sums of larger entries of costs or kernels may not be finite
 
 
-def symmetric_cost(cost: Any) -> Matrix:
-    """The cost as a symmetric CSR array, or a ProblemError."""
-    given = real_matrix(cost, "cost matrix (Laplacian)")
-    if given.ndim != 2 or given.shape[0] != given.shape[1]:
-        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {given.shape}")
-    C = finite(sp.csr_array(given), "cost matrix (Laplacian)")
-    if C.shape[0] < 2:
-        raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
-    if C.nnz and abs(C).max() > LARGEST_COST:
-        raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
+def symmetric(given: Any, what: str, least: int = 1) -> Matrix:
+    """The symmetric part (CSR) of a matrix of at least ``least`` rows; an error if it is not symmetric."""
+    A = real_matrix(given, what)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape[0] < least:
+        raise ProblemError(f"{what} must be square, with at least {least} rows, got shape {A.shape}")
+    C = finite(sp.csr_array(A), what)
+    largest = float(np.max(np.abs(C.data), initial=0.0))
+    if largest > LARGEST:
+        raise ProblemError(f"{what} must have entries up to {LARGEST:g}, got {largest:.1e}")
     skew = sp.coo_array(abs(C - C.T))
-    scale = float(abs(C).max()) if C.nnz else 0.0
-    if skew.nnz and skew.data.max() > SKEW * max(scale, 1e-300):
+    if skew.nnz and skew.data.max() > SKEW * max(largest, 1e-300):
         k = int(np.argmax(skew.data))
-        raise ProblemError(
-            "cost matrix (Laplacian) must be symmetric, got a difference of "
-            f"{skew.data[k]:.2e} at ({int(skew.row[k])}, {int(skew.col[k])})"
-        )
-    return owned_sparse((C + C.T) * 0.5)
+        place = f"({int(skew.row[k])}, {int(skew.col[k])})"
+        raise ProblemError(f"{what} must be symmetric, got a difference of {skew.data[k]:.2e} at {place}")
+    return sp.csr_array((C + C.T) * 0.5)

@@ -17,17 +17,11 @@ import numpy as np
 from npkl_models.linalg import UNIT, WIDE, Array
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 
-ROUND = 2 * UNIT
 SMALLEST = 1e-150  # a small number whose square does not underflow
 
 
 class TraceFace(Protocol):
-    """A regulariser as a function of tr K^p, p >= 1: tr K^p <= bound, or penalty / p tr K^p.
-
-    The other of the two numbers is None. ``conjugate_exponent`` is the power q with 1/p + 1/q = 1. The
-    ``maximiser`` gives the eigenvalues of the K that attains R*(Z), in the eigenbasis of Z. The other members
-    are those of `Regularizer`.
-    """
+    """A regulariser as a function of tr K^p: tr K^p <= bound, or penalty / p tr K^p; see `TracePower`."""
 
     @property
     def p(self) -> float: ...

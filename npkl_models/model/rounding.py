@@ -1,9 +1,4 @@
-"""Bounds on rounding errors: the distance between computed numbers of a certificate and the exact ones.
-
-A bound on the optimum is a theorem about the numbers in memory only if it covers all rounding errors. Each
-function here bounds such errors from above, by the sizes of the numbers that enter. The size of the result
-does not serve, since the result may be small by cancellation.
-"""
+"""Bounds on rounding errors: the distance between computed numbers of a certificate and the exact ones."""
 
 from __future__ import annotations
 
@@ -23,12 +18,12 @@ from npkl_models.linalg import (
     longest_row,
     norm_bound,
 )
+from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 UNTOUCHED = 1e-280  # an error above this covers what underflow takes
-SUM = 64  # units of roundoff in a (pairwise) sum of numpy and in each of its terms
 
 
 def paid(problem: Statement, y: Multipliers) -> float:
@@ -67,7 +62,7 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
 
 def slack_errors(problem: Statement, y: Multipliers) -> tuple[Array, float]:
     """A bound on the error of each row of S(y), summed over the row, and the most summands of a row."""
-    size, count = _rows(problem, y.terms)
+    size, count = slack_sizes(problem, y)
     return (count + 2) * UNIT * size * (1 + 1e-3) + TINY, float(np.max(count, initial=0.0))
 
 
@@ -81,10 +76,7 @@ def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
 
 
 def off_basis(problem: Statement, V: Array) -> Array:
-    """A bound on the distance of each row of V from that of a factor Q W in the exact range of the basis (n).
-
-    A factor of floating-point numbers is in this range only up to rounding.
-    """
+    """A bound on the distance of each row of V from that of a Q W in the exact range of the basis (n)."""
     basis = problem.basis
     if basis is None:
         return np.zeros(problem.n)
@@ -157,22 +149,11 @@ def _underflow(problem: Statement) -> float:
     return TINY * max(size, 1.0) if size > 0 else 0.0  # nothing is added to an objective that is always zero
 
 
-def slack_sizes(
-    problem: Statement, y: Multipliers, nu: tuple[Array, ...], x: Array | None = None
-) -> tuple[Array, float]:
-    """Row sums of |C| + sum |y_e| |M_e| (times diag(x)), and the largest number of summands in a row.
-
-    Rounding errors of the slack are relative to these row sums.
-    """
-    size, count = _rows(problem, (*y.losses, *nu), x)
-    return size, float(np.max(count, initial=0.0))
-
-
-def _rows(problem: Statement, y: tuple[Array, ...], x: Array | None = None) -> tuple[Array, Array]:
-    """Row sums as in `slack_sizes`, and the number of summands in each row."""
-    size, count = absolute_row_sums(problem.cost, x), np.diff(problem.cost.indptr).astype(float)
-    for part, own in zip(problem.terms, y, strict=True):
-        one, more = part.functional.row_sizes(own, x)
+def slack_sizes(problem: Statement, y: Multipliers) -> tuple[Array, Array]:
+    """Row sums of |C| + sum |y_e| |M_e|, and the number of summands in each row."""
+    size, count = absolute_row_sums(problem.cost), np.diff(problem.cost.indptr).astype(float)
+    for part, own in zip(problem.terms, y.terms, strict=True):
+        one, more = part.functional.row_sizes(own)
         size, count = size + one, count + more + 1
     return size, count
 

@@ -1,8 +1,7 @@
 """The units of costs and kernels of a problem, taken from the data of the problem.
 
-A problem has no natural units: (t C, t w) has the same optimal kernels as (C, w). If no loss has a unit of
-its own, s times the targets and bounds have s times the kernels. So numbers are large or small only relative
-to these units.
+(t C, t w) has the same optimal kernels as (C, w). If no loss has a unit of its own, s times the targets and
+bounds have s times the kernels. So numbers are large or small only relative to these units.
 """
 
 from __future__ import annotations
@@ -45,10 +44,7 @@ def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
 
 
 def least_unit(constraints: Sequence[Constraint], kernel: float) -> float:
-    """The unit of kernels in a reference value: the least that a constraint asks for if any matrices enter.
-
-    A large target of one such constraint says nothing about the size of the objective.
-    """
+    """The unit of kernels in a reference value: the least that a constraint asks for if matrices enter."""
     if all(np.ndim(part.functional.magnitudes) == 0 for part in constraints):
         return kernel
     asked = np.concatenate([np.abs(part.value / part.functional.magnitudes) for part in constraints])
@@ -60,8 +56,7 @@ def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
 
     A typical cost is the median of the diagonal entries of C that are not zero, times the unit of kernels. If
     there is neither a loss at K = 0 nor a cost, the median slope of the losses at K = 0 replaces the entry
-    (linear losses are a cost). The least loss and the smaller number are taken for one reason: a few heavy
-    pairs that can be met exactly must not make a large gap look small.
+    (linear losses are a cost). So a few heavy pairs that can be met exactly make no large gap look small.
     """
     diagonal = np.abs(cost.diagonal())
     diagonal = diagonal[diagonal > 0]

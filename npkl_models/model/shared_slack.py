@@ -1,8 +1,4 @@
-"""A loss that ties its values to each other: one slack for all of them.
-
-Every other loss is a sum over the values. This loss is a maximum over the values, and its multipliers share
-one weight. Its attribute ``separable`` is False, so solvers that treat the values one by one refuse it.
-"""
+"""A loss that ties its values to each other: one slack for all of them."""
 
 from __future__ import annotations
 
@@ -24,16 +20,6 @@ class SharedSlack(Loss):
     All weights of a term must be equal. By Lagrange duality, w max(0, max_e z_e - t_e) is the maximum of
     y'(z - t) over y >= 0 with sum y <= w. So the conjugate is y't on that simplex. As an array over the
     values, the loss is in the place of the first maximum, and all other entries are zero.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> loss = nm.LOSSES["shared_slack"]
-    >>> loss.value(np.array([0.5, 2.0, 1.0]), np.zeros(3))
-    array([0., 2., 0.])
-    >>> loss.project(np.array([3.0, 2.0, -1.0]), np.zeros(3), np.full(3, 2.0))  # y >= 0, sum y <= 2
-    array([1.5, 0.5, 0. ])
     """
 
     name = "shared_slack"

@@ -16,13 +16,13 @@ from npkl_models.errors import ProblemError, instance
 from npkl_models.files import saved
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues, norm_bound, symmetrize
-from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
+from npkl_models.linalg.owned import Owner, frozen, owned_sparse, set_fields, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.reading import read_multipliers, read_terms, read_values, symmetric_cost
+from npkl_models.model.reading import read_multipliers, read_terms, read_values, symmetric
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import LossTerm
@@ -36,14 +36,6 @@ class Statement(Owner):
 
     The parameters are the same as for `npkl_models.Problem`, the subclass with methods that solve and show
     the problem.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
-    >>> from npkl_models.model.statement import Statement
-    >>> Statement(L, nm.LossTerm(nm.Entries(3, (pairs.i, pairs.j)), "hinge", pairs.sign))
-    Statement(unnamed: n=3, 2 pairs hinge, regularizer=none)
     """
 
     cost: Matrix
@@ -56,7 +48,7 @@ class Statement(Owner):
         self, cost: Matrix, terms: LossTerm | Constraint | Iterable[LossTerm | Constraint],
         regularizer: Regularizer | RowNormBound = NONE, basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
-        cost, terms = symmetric_cost(cost), read_terms(terms)
+        cost, terms = owned_sparse(symmetric(cost, "cost matrix (Laplacian)", 2)), read_terms(terms)
         n = cost.shape[0]
         if isinstance(regularizer, RowNormBound):
             terms, regularizer = (*terms, regularizer.constraint(n)), NONE
@@ -176,11 +168,7 @@ class Statement(Owner):
         return tuple(term.functional.value_of_product(left, Q) for term in self.losses)
 
     def violation(self, V: Array) -> float:
-        """The largest amount by which K = VV' misses a constraint, relative to the data of the constraint.
-
-        Constraints are those among the terms, a bound of the regulariser, and the basis; see
-        `npkl_models.model.misses`.
-        """
+        """The largest amount by which K = VV' misses a constraint, relative to the data of the constraint."""
         V = read_values(V, (self.n, None), "a factor")
         return worst(misses(self, V))[0] if np.isfinite(V).all() else float("inf")
 
@@ -231,9 +219,7 @@ class Statement(Owner):
     def dual_bound(self, y: Multipliers | Sequence[Array]) -> float:
         """The dual objective -sum f*(y) - R*(-S(y)), a lower bound on the optimum; it may be -inf.
 
-        It is evaluated at the given y by a full eigendecomposition. A slack whose negative eigenvalues are
-        within rounding counts as PSD. The number serves for comparison and is no proof; `certify` proves a
-        bound, at any size.
+        Negative eigenvalues of the slack within rounding count as zero: this is no proof, as `certify` has.
         """
         S = dense(self.restrict(self.slack(y)))
         if not np.isfinite(S).all():
@@ -269,13 +255,7 @@ class Statement(Owner):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a problem that `save` wrote, or the problem of a saved solution.
-
-        Raises
-        ------
-        ProblemError
-            If the file is not as `save` wrote it. The message names the file and the defect.
-        """
+        """Read a problem that `save` wrote, or the problem of a saved solution."""
         with gate(path, "a saved problem"):
             return cls.unpack(*storage.read(path, "parts"))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import TINY, Array, gram_eigenvalues, schatten_norm
+from npkl_models.linalg import TINY, UNIT, Array, gram_eigenvalues, schatten_norm
 from npkl_models.linalg.owned import positive_number, real_number
-from npkl_models.model.regularizer import ROUND, Regularizer, linear_support, parameter, rounding_factor
+from npkl_models.model.regularizer import Regularizer, linear_support, parameter, rounding_factor
 from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalty_support, trace_power
 
 
@@ -162,7 +162,7 @@ class TracePower(Regularizer):
         q, size = self.conjugate_exponent, positive.size
         if self.bound is not None:
             norm = schatten_norm(positive, q)
-            rounding = (size + 48 + 4 * abs(float(np.log(self.bound)))) * ROUND
+            rounding = (size + 48 + 4 * abs(float(np.log(self.bound)))) * 2 * UNIT
             return self.bound ** (1 / self.p) * norm * (1 + rounding) + TINY if norm else 0.0
         if self.p == 1:
             return linear_support(eigenvalues, self.shift)
@@ -172,7 +172,7 @@ class TracePower(Regularizer):
             return 0.0
         with np.errstate(over="ignore", under="ignore"):
             total = float(np.sum(share**q)) * G / q
-        rounding = (size + 8 * q * (1 + float(np.max(np.abs(np.log(share)))))) * ROUND
+        rounding = (size + 8 * q * (1 + float(np.max(np.abs(np.log(share)))))) * 2 * UNIT
         return total * (1 + rounding) + size * TINY * max(1.0, G)
 
     def maximiser(self, eigenvalues: Array) -> Array:

@@ -24,26 +24,15 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 SMALL = 1e-290  # smaller numbers may lose digits in a change of units
-EVEN = 2  # exponents of the kernel's unit are even, so that its root is a power of two
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """A problem, the same problem in other units, and the conversions between the two.
+    """A problem, the same problem in other units, and the conversions between the two."""
 
-    Attributes
-    ----------
-    whole : Problem
-        The problem as it was stated.
-    problem : Problem
-        The problem in its own units.
-    cost, root : float
-        The unit t of cost, and the square root of the unit s of kernels.
-    """
-
-    whole: Statement
-    problem: Statement
-    cost: float = 1.0
+    whole: Statement  # the problem as it was stated
+    problem: Statement  # the problem in its own units
+    cost: float = 1.0  # the unit t of cost, and the square root of the unit s of kernels
     root: float = 1.0
 
     @property
@@ -104,7 +93,7 @@ def binary_units(problem: Statement) -> Units:
 def _binary_numbers(problem: Statement) -> tuple[Statement | None, float, float]:
     """The problem in binary units (None if it is unchanged), and the units."""
     t, s = _exponent(problem.cost_unit), _exponent(problem.kernel_unit)
-    for r in {s // EVEN: None, 0: None}:
+    for r in {s // 2: None, 0: None}:  # even exponents of the kernel's unit: its root is a power of two
         units = _in_units(problem, math.ldexp(1.0, t), math.ldexp(1.0, r))
         if units.same:
             break

@@ -23,17 +23,10 @@ from npkl_models.linalg import Array, Index, Mask, symmetrize
 from npkl_models.model.basis import Basis, orthonormal
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
-FOLLOWED = 10.0  # the same for distances that follow from others, as a multiple of the error of the others
-CLEAR = 1e-9  # relative eigenvalue that is not rounding; a clique with one in between is left as it is
-COMMON = 1e-6  # singular value of all normals together that counts as zero; too large a face does no harm
-DEPENDENT = (
-    1e-11  # squared distance of a matrix of unit norm from the span of others at which it may be left out
-)
-DETERMINED = 1e-12  # distance from the span at which a further value counts as known
-MISSED = 1e-9  # if a distance that is left out may have a larger relative error, none is left out
+FOLLOWED = 10.0  # the same for what follows from other numbers, as a multiple of their error
+CLEAR = 1e-9  # a relative eigenvalue, or error of a distance that is left out, that is not rounding
 SUPPORT = 1e-8  # coefficients below this share of the largest are tried as zero
-JOINED = 1e-6  # length of the row q_i - q_j of a distance that is zero on the face
-IDLE = 2  # the search ends after so many rounds in a row that do not shrink the face
+JOINED = 1e-6  # length of a row q_i - q_j, or singular value of all normals together, that counts as zero
 ROUNDS = 20  # of cliques, each with the distances that the last round has determined
 BRANCHES = 500  # of the search from each point; missed cliques only leave a larger face
 
@@ -44,44 +37,17 @@ class Flat:
 
     Let K be a kernel of the face that meets the kept distances. A distance that is left out, with the value
     b, then differs from b by at most ``missed * b + tilt * tr K``.
-
-    Attributes
-    ----------
-    basis : Basis
-        Q (n x s).
-    kept : ndarray of bool
-        Which pairs are kept: their distances are independent of each other over the face.
-    cliques : int
-        Number of flat cliques.
-    missed : float
-        Largest difference, relative to b, between b and the value that the kept distances imply.
-    tilt : float
-        Largest distance (Frobenius) between Q'MQ and its combination of kept matrices.
     """
 
-    basis: Basis
-    kept: Mask
-    cliques: int
-    missed: float
-    tilt: float
+    basis: Basis  # q (n x s)
+    kept: Mask  # which pairs are kept: their distances are independent of each other over the face
+    cliques: int  # number of flat cliques
+    missed: float  # largest difference, relative to b, between b and the value that the kept distances imply
+    tilt: float  # largest distance (Frobenius) between Q'MQ and its combination of kept matrices
 
 
 def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
-    """The face of the flat cliques of a graph of distances; None if there is no face, or rounding hides it.
-
-    Parameters
-    ----------
-    n : int
-        Number of points.
-    pairs : ndarray of shape (m, 2)
-        Distinct, of two different points each, i < j.
-    squared : ndarray of shape (m,)
-
-    Raises
-    ------
-    ProblemError
-        If no points can have the distances of a clique; the message names the clique.
-    """
+    """The face of the flat cliques of a graph of distances; None if there is none or rounding hides it."""
     known, values, best, idle, within = pairs, squared, None, 0, complement(n)
     for k in range(ROUNDS):
         rounded = FLAT if best is None else float(np.clip(FOLLOWED * best.missed, FLAT, CLEAR / 10))
@@ -91,13 +57,13 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
             break
         within = basis  # a later round is less accurate, and may only shrink the face
         span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
-        if span.missed > MISSED or not span.kept.any():
+        if span.missed > CLEAR or not span.kept.any():
             break
         idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
         best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
         if 2 * span.kept.sum() == basis.size * (basis.size + 1):  # the distances determine U, singular or not
             return _of_range(best, pairs, squared)
-        if idle == IDLE:
+        if idle == 2:
             break
         more = _with_common_neighbors(n, known)
         value, determined = span.follow(basis.dense[more[:, 0]] - basis.dense[more[:, 1]])
@@ -109,10 +75,7 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
 
 
 def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
-    """The face of the range of U, if the distances determine a singular U; otherwise the same face.
-
-    U is computed from the given distances alone, so that no rounding of an earlier round enters.
-    """
+    """The face of the range of U, if the distances determine a singular U; otherwise the same face."""
     differences = flat.basis.dense[pairs[:, 0]] - flat.basis.dense[pairs[:, 1]]
     i, j = np.triu_indices(flat.basis.size)
     matrices = differences[:, i] * differences[:, j] * np.where(i == j, 1.0, 2.0)
@@ -126,7 +89,7 @@ def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
         return flat
     basis = Basis(orthonormal(flat.basis.dense @ vectors[:, ~null]))
     span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
-    if span.missed > MISSED or not span.kept.any():
+    if span.missed > CLEAR or not span.kept.any():
         return flat
     return Flat(basis, span.kept, flat.cliques, span.missed, span.tilt)
 
@@ -213,16 +176,13 @@ def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None
     if A.shape[0] > A.shape[1]:
         A = np.linalg.qr(A, mode="r")
     _, s, rows = np.linalg.svd(A)
-    rank = int(np.sum(s > COMMON))
+    rank = int(np.sum(s > JOINED))
     return Basis(orthonormal(within.dense @ rows[rank:].T)) if rank < within.size else None
 
 
 @dataclass(frozen=True, eq=False)
 class _Span:
-    """Linearly independent matrices q q' of distances, of unit norm, and their values.
-
-    A pivoted Cholesky factorisation of their inner products selects them; the inner products are squares.
-    """
+    """Linearly independent matrices q q' of distances, of unit norm, and their values."""
 
     kept: Mask
     missed: float
@@ -237,13 +197,13 @@ class _Span:
         length = np.linalg.norm(differences, axis=1)
         kept, free = np.zeros(length.size, dtype=bool), np.flatnonzero(length > JOINED)
         unit = differences[free] / length[free, None]
-        L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=DEPENDENT)
+        L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=FOLLOWED * FLAT)
         first = free[pivots[:rank] - 1]
         kept[first] = True
         share = squared[first] / length[first] ** 2
         own = cls(kept, 0.0, 0.0, unit[pivots[:rank] - 1], share, np.tril(L)[:rank, :rank])
         value, tilt = own._all(differences)
-        kept[tilt > MISSED] = True
+        kept[tilt > CLEAR] = True
         out = ~kept
         off = np.abs(value - squared)[out] / np.where(squared > 0, squared, 1.0)[out]
         return replace(
@@ -253,7 +213,7 @@ class _Span:
     def follow(self, differences: Array) -> tuple[Array, Mask]:
         """Squared distances that the span implies, and a mask of those that it determines."""
         value, rest = self._all(differences)
-        return value, rest <= DETERMINED
+        return value, rest <= FLAT
 
     def _all(self, differences: Array) -> tuple[Array, Array]:
         """Values, and the distances of their matrices from the span; a distance that is not small is one."""
@@ -263,7 +223,7 @@ class _Span:
         rest[joined] = length[joined] ** 2
         unit = differences / np.where(joined, 1.0, length)[:, None]
         halfway = scipy.linalg.solve_triangular(self.L, (self.unit @ unit.T) ** 2, lower=True)
-        near = ~joined & (np.abs(1 - np.sum(halfway**2, axis=0)) <= 10 * DEPENDENT)
+        near = ~joined & (np.abs(1 - np.sum(halfway**2, axis=0)) <= FOLLOWED**2 * FLAT)
         guess = np.abs(scipy.linalg.solve_triangular(self.L.T, halfway[:, near]))
         for e, about in zip(np.flatnonzero(near).tolist(), guess.T, strict=True):
             support = about > SUPPORT * np.max(about)

@@ -23,7 +23,6 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.presolve.step import Point, Smaller
 
-SMALLEST = 2  # least number of parts with values
 MOST = 32  # most parts; the smallest ones beyond form one part, since V has columns for each part
 
 
@@ -72,7 +71,7 @@ def _labels(problem: Statement) -> Index:
     has, single = np.zeros(count, dtype=bool), np.bincount(found, minlength=count) < 2
     has[found[valued]] = True
     own = has & ~single  # a problem needs two points, so single points join the first part
-    if int(own.sum()) < SMALLEST:
+    if int(own.sum()) < 2:
         return whole
     sizes = np.where(own, np.bincount(found, minlength=count), 0)
     own[np.argsort(-sizes, kind="stable")[MOST - 1 :]] &= int(own.sum()) <= MOST

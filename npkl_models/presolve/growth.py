@@ -89,10 +89,7 @@ def _wishes(parts: Split) -> _Wishes:
 
 
 def _least(parts: Split, wishes: _Wishes, count: int, place: Index) -> tuple[Array, Array]:
-    """For each changed point and cell the change of least loss, and what it gains over no change.
-
-    The candidates are no change and the smallest, the mean and the largest wish.
-    """
+    """For each changed point and cell the change of least loss, and what it gains over no change."""
     wish = wishes.change
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(low, place, wish)

@@ -1,9 +1,4 @@
-"""The form of every presolve step: smaller problems in place of a problem, and the way back.
-
-The module of a step proves that the step is valid. Points and multipliers of the smaller problems are taken
-back to points and multipliers of the whole, and a bound for the smaller problems is a bound for the whole.
-The optimum stays the same, except that the step "anchored points" may lower it (see `anchored`).
-"""
+"""The form of every presolve step: smaller problems in place of a problem, and the way back."""
 
 from __future__ import annotations
 
@@ -21,17 +16,10 @@ Point = tuple[Array | None, Multipliers | None]
 
 @dataclass(frozen=True, eq=False)
 class Smaller:
-    """The result of a step.
+    """The result of a step."""
 
-    Attributes
-    ----------
-    problems : tuple of Statement
-        The problems to solve in place of the whole; in most steps there is one.
-    back : callable
-        Takes one point of each problem and returns a point of the whole.
-    """
-
-    problems: tuple[Statement, ...]
+    problems: tuple[Statement, ...]  # the problems to solve in place of the whole; in most steps there is one
+    # takes one point of each problem and returns a point of the whole
     back: Callable[[tuple[Point, ...]], Point]
 
     def undo(self, *points: Point) -> Point:
@@ -45,13 +33,6 @@ class Step(NamedTuple):
     """One presolve step; ``apply`` may be called for problems that ``accepts`` accepts.
 
     ``words`` name the step in the message of a solution; ``{}`` is the number of smaller problems.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.presolve.steps import STEPS
-    >>> [step.name for step in STEPS]
-    ['components', 'anchored points', 'faces', 'units']
     """
 
     name: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from npkl_models.feasibility.anchored import split
 from npkl_models.feasibility.faces import face_of
 from npkl_models.model.statement import Statement
-from npkl_models.model.units import own_units
 from npkl_models.presolve.components import separable, separated
 from npkl_models.presolve.growth import grown
 from npkl_models.presolve.step import Point, Smaller, Step
@@ -33,16 +32,6 @@ def _on_its_face(problem: Statement) -> Smaller:
     return Smaller((face.problem,), back)
 
 
-def _in_units(problem: Statement) -> Smaller:
-    units = own_units(problem)
-
-    def back(points: tuple[Point, ...]) -> Point:
-        V, y = points[0]
-        return (None if V is None else units.point(V)), None if y is None else units.multipliers(y)
-
-    return Smaller((units.problem,), back)
-
-
 def _is_split(problem: Statement) -> bool:
     parts = split(problem)
     return parts is not None and parts.problem is not None
@@ -56,8 +45,3 @@ PARTS = (
 
 FACES = Step("faces", lambda problem: not face_of(problem).whole, _on_its_face)
 """The step of every backend: its solver's point is judged on the face."""
-
-UNITS = Step("units", lambda problem: not own_units(problem).same, _in_units)
-"""The last step: solvers see a problem whose largest cost and largest value are one."""
-
-STEPS: tuple[Step, ...] = (*PARTS, FACES, UNITS)

@@ -23,7 +23,7 @@ from npkl_models.proof.lanczos import by_lanczos
 from npkl_models.proof.localised import by_elimination
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
-CHEAP_CHOLESKY = 1_000  # largest order at which a dense factorisation costs no more than a few iterations
+CHEAP_CHOLESKY = 1_000  # largest order at which dense factorisations cost no more than a few iterations
 LANCZOS_STEPS = 1_000
 CHEAP_STEPS = 400  # if Cholesky can take over
 ORDINARY = 200  # largest binary exponent of a norm that needs no scaling
@@ -32,10 +32,7 @@ UNKNOWN = EigenBound(-np.inf, np.inf, "none", np.zeros(0), 1.0)
 
 
 def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> EigenBound:
-    """Bound the smallest eigenvalue of the symmetric matrix S (n x n) from below, by the method of the query.
-
-    If a factor V (n x r) with S V close to zero is given, its range is deflated in Lanczos.
-    """
+    """Bound the smallest eigenvalue of a symmetric S (n x n) from below, by the method of the query."""
     exponent = max(int(np.frexp(norm_bound(S))[1]), -1_000)
     if abs(exponent) > ORDINARY:  # squares would be out of range; scaling by a power of two is exact
         unit = float(np.ldexp(1.0, exponent))

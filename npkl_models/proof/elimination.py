@@ -61,10 +61,7 @@ class Elimination:
         return sp.csc_array(self.block + sp.diags_array(raised[self.points]))
 
     def raise_to(self, raised: Array) -> None:
-        """Replace S by S + Diag(raised).
-
-        A numpy.linalg.LinAlgError is raised if the block of A is not positive definite then.
-        """
+        """Replace S by S + Diag(raised)."""
         factor = definite_lu(self._own(raised))
         if factor is None:
             raise np.linalg.LinAlgError("the block of the points is not positive definite")
@@ -73,10 +70,7 @@ class Elimination:
 
     @cached_property
     def floor(self) -> float:
-        """A lower bound on the spectrum of the block, close to its estimate, proved by a factorisation.
-
-        Without proof it is so small that no useful bound follows from it.
-        """
+        """A lower bound on the spectrum of the block, close to its estimate, proved by a factorisation."""
         least = UNIT * self.upper
         low = 0.95 * float(self.lowest(LOOSE * self.upper)[0].min())
         proved = low > least and definite_lu(self._own(self.raised - low)) is not None
@@ -133,10 +127,7 @@ class Elimination:
 
 
 def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:
-    """Raise the diagonal until the block is positive definite; negative eigenvalues are raised to ``floor``.
-
-    False if the raises would cost more than the allowance.
-    """
+    """Raise the diagonal until the block is positive definite; False if that exceeds the allowance."""
     for _ in range(ROUNDS):
         values, vectors = held.lowest(floor)
         raised = held.raised.copy()

@@ -1,8 +1,4 @@
-"""Proofs of the smallest eigenvalue by a factorisation that succeeds.
-
-Factorisations are dense and in place up to order 10,000. At any order they are sparse if the fill is known to
-stay small.
-"""
+"""Proofs of the smallest eigenvalue by a factorisation that succeeds."""
 
 from __future__ import annotations
 
@@ -70,11 +66,7 @@ def can_factorise(S: Matrix) -> bool:
 
 
 def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = False) -> EigenBound:
-    """Prove lambda_min >= -shift by a factorisation of S + shift I that succeeds.
-
-    If the factorisation needs a larger shift than the guess suggests, the guess is too high. A better
-    estimate then replaces the guess once.
-    """
+    """Prove lambda_min >= -shift by a factorisation of S + shift I that succeeds."""
     order = sparse_order(S)
     if order is None and S.shape[0] > DENSE_CHOLESKY:
         return guess
@@ -122,11 +114,7 @@ def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: fl
 
 
 def eigenvalue_floor(G: Array) -> float:
-    """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite.
-
-    Inverse iterations estimate the eigenvalue, and a second factorisation proves a share of the estimate. The
-    bound is 0 if a factorisation fails.
-    """
+    """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite."""
     try:
         factor = scipy.linalg.cho_factor(G, lower=True, check_finite=False)
     except scipy.linalg.LinAlgError:

@@ -182,10 +182,7 @@ def by_lanczos(
 
 
 def _without_local(held: Deflation, query: Query, upper: float) -> tuple[Deflation, Array]:
-    """A deflation without directions on few points, unless S q is tiny; and the directions left out.
-
-    A direction with a negative eigenvalue is left out if raising the diagonal can mend it.
-    """
+    """A deflation without directions on few points, unless S q is tiny; and the directions left out."""
     local, norms = is_local(held.Q), np.sqrt(held.inner**2 + held.across.diagonal())
     out = local & (norms > tight(query.accuracy, upper))
     if query.price is not None:
@@ -199,10 +196,7 @@ def _without_local(held: Deflation, query: Query, upper: float) -> tuple[Deflati
 
 
 def _misses(held: Deflation, accuracy: float, upper: float) -> bool:
-    """Whether the coupling of a deflation costs more than the accuracy, and its own eigenvalues do not.
-
-    A certificate allows twice the accuracy.
-    """
+    """Whether the coupling of a deflation costs more than the accuracy, and its own eigenvalues do not."""
     return bool(held.size and held.inner[0] >= -2 * accuracy and held.whole(NEAR_NULL * upper) < -accuracy)
 
 

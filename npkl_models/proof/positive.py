@@ -15,7 +15,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from npkl_models.linalg import Array, Matrix, dense, norm_bound
 
 logger = logging.getLogger("npkl_models")
-FULL = 3_000  # largest order for a full eigendecomposition
+FULL = 3_000  # largest order for a full eigendecomposition, or for a few dense factorisations
 MARGIN = 10  # eigenpairs beyond the guess that Lanczos computes
 SHARE = 0.08  # share of the order: for more pairs a full decomposition is cheaper (measured on a4a)
 LARGEST = 10_000  # largest order for such a full decomposition, which needs some 3 n^2 numbers

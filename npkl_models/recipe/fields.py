@@ -63,15 +63,7 @@ class Field:
         return next((one.value for one in self.special if one.place == place), self.default)
 
     def read(self, value: Any) -> Any:
-        """The value of the field's type, from text or JSON.
-
-        Raises
-        ------
-        ProblemError
-            If the value has another type or is out of range.
-        UnsupportedError
-            If the value is a text that is none of the choices.
-        """
+        """The value of the field's type, from text or JSON."""
         if "None" in self.kind and value in (None, ""):
             return None
         if self.whole or "float" in self.kind:

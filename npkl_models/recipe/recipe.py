@@ -23,20 +23,6 @@ class Recipe(Fields):
     """A problem and its solve as one value, from which problem, code and command are made.
 
     The fields are those of `Fields`; `FIELDS` has their texts, defaults and ranges.
-
-    Raises
-    ------
-    ProblemError
-        If a value is out of range, or if the formulation or the data do not use a field that is given.
-    UnsupportedError
-        If a formulation, loss or backend does not exist.
-
-    Examples
-    --------
-    >>> from npkl_models.recipe.recipe import Recipe
-    >>> recipe = Recipe(formulation="npkl", loss="hinge", n=20)
-    >>> recipe.command()
-    'npkl solve --n 20 --formulation npkl --loss hinge'
     """
 
     def __post_init__(self) -> None:
@@ -58,10 +44,7 @@ class Recipe(Fields):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], place: str = "") -> Recipe:
-        """Make a recipe from values by name, as text or JSON; other fields have the defaults of the place.
-
-        An unused field is refused whatever its value. An unknown name is refused too.
-        """
+        """Make a recipe from values by name, as text or JSON; other fields have the defaults of the place."""
         for name in given:
             if name not in FIELDS:
                 raise unknown("field", name[:LONGEST], FIELDS)

@@ -19,27 +19,13 @@ Part = TypeVar("Part", LossTerm, Constraint)
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual of a problem, which prints as its text.
+    """The dual of a problem, which prints as its text."""
 
-    Attributes
-    ----------
-    text : str
-        The dual problem in plain text.
-    latex : str
-        The dual problem in LaTeX, without dollar signs.
-    slack : str
-        The slack S(y) in LaTeX.
-    definitions : tuple of (str, str)
-        Definitions of the letters: what is defined, and its LaTeX.
-    conditions : tuple of (str, str)
-        Conditions of optimality: the name of each, and its LaTeX.
-    """
-
-    text: str
-    latex: str
-    slack: str
-    definitions: Named
-    conditions: Named
+    text: str  # the dual problem in plain text
+    latex: str  # the dual problem in LaTeX, without dollar signs
+    slack: str  # the slack S(y) in LaTeX
+    definitions: Named  # definitions of the letters: what is defined, and its LaTeX
+    conditions: Named  # conditions of optimality: the name of each, and its LaTeX
 
     def __str__(self) -> str:
         return self.text

@@ -75,9 +75,7 @@ def tidy(latex: str) -> str:
     before = ""
     while before != latex:
         before = latex
-        latex = re.sub(
-            rf"(?<![\w.])({NUMBER}) ({NUMBER})(?![\w.])", lambda m: f"{float(m[1]) * float(m[2]):g}", latex
-        )
+        latex = re.sub(TWO_NUMBERS, lambda m: f"{float(m[1]) * float(m[2]):g}", latex)
         for pattern, instead in TIDY:
             latex = re.sub(pattern, instead, latex)
     return re.sub(r"(\d+(?:\.\d+)?)e([+-]\d+)", _power, latex)

@@ -1,8 +1,7 @@
 """How much work a run may do before it hands over.
 
-Work is counted, not timed. An engine computes the work of an iteration from sizes alone. The unit is a
-second of the machine on which the constants of `npkl_models.solve.cost` were measured. So the same run ends
-at the same iteration on any machine, whatever else the machine does.
+Work is counted from sizes alone, in seconds of the machine on which the constants of `npkl_models.solve.cost`
+were measured. So the same run ends at the same iteration on any machine, whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -23,26 +22,13 @@ class Allowance:
     the run if the rest of the run is predicted to take longer than the other backend. The prediction uses
     the objective at one third, two thirds and the end of the work so far. It assumes that the objective
     falls geometrically (Aitken 1926). If the objective does not fall so, the run goes on.
-
-    Attributes
-    ----------
-    most : float
-        Work that the run may do.
-    other : float
-        Work that the other backend is predicted to take.
-    tol : float
-        Target for the relative gap.
-    reference : float
-        Reference value of the relative gap; see `Problem.reference`.
-    used : bool
-        Whether the allowance has ended the run.
     """
 
-    most: float = float("inf")
-    other: float = float("inf")
-    tol: float = 1e-6
-    reference: float = 0.0
-    used: bool = False
+    most: float = float("inf")  # work that the run may do
+    other: float = float("inf")  # work that the other backend is predicted to take
+    tol: float = 1e-6  # target for the relative gap
+    reference: float = 0.0  # reference value of the relative gap; see `Problem.reference`
+    used: bool = False  # whether the allowance has ended the run
     rows: list[tuple[float, float]] = field(default_factory=list)
     asked: float = 0.0
 

@@ -21,11 +21,7 @@ FAR = 3.0  # a prediction above this many times the time limit counts as too lon
 
 
 def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
-    """The costs of the backends that support problem and options, and the reasons against the others.
-
-    The options ``start`` and ``random_state`` exclude no backend: one without a warm start or without chance
-    ignores them.
-    """
+    """The costs of the backends that support problem and options, and the reasons against the others."""
     costs: dict[str, Cost] = {}
     declined: list[str] = []
     every = {name for backend in backends().values() for name in backend.option_names}
@@ -49,10 +45,7 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
 
 
 def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
-    """The cost of a backend with ``free`` bytes of memory.
-
-    If the cost function raises an error, the cost is hopeless, so that the backend is no candidate.
-    """
+    """The cost of a backend with ``free`` bytes of memory."""
     try:
         return backend.cost(binary_units(problem).problem).within_memory(free)
     except Exception as error:

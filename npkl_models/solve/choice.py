@@ -24,21 +24,13 @@ class Choice:
     """The choice of a backend, with its reason and the predictions for all backends.
 
     A choice unpacks as (name, reason), and prints as a table of the predictions.
-
-    Attributes
-    ----------
-    name, reason : str
-        Name of the backend, and the reason with the predictions for the other backends.
-    short : str
-        Reason without the other backends.
-    rows : tuple of (backend, seconds, bytes, words)
-        Predictions, the chosen backend first, then the quickest. Backends that do not support the problem
-        follow, with infinite seconds and the reason.
     """
 
-    name: str
+    name: str  # name of the backend, and the reason with the predictions for the other backends
     reason: str
-    short: str
+    short: str  # reason without the other backends
+    # predictions, the chosen backend first, then the quickest. Backends that do not support the problem
+    # follow, with infinite seconds and the reason
     rows: tuple[tuple[str, float, float, str], ...]
 
     def __iter__(self) -> Iterator[str]:
@@ -71,11 +63,9 @@ class Choice:
 def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice:
     """Choose the backend with the smallest predicted time among those that fit into memory.
 
-    A backend whose time does not depend on the condition of the problem comes first if it is predicted to
-    take at most a second: it needs no compilation.
-
-    Only backends that know all these options of the solve are considered. If there is a ``start``, only
-    backends that support a warm start are considered, provided there are any.
+    A sure backend comes first if it is predicted to take at most a second: it needs no compilation. Only
+    backends that know all these options of the solve are considered; with a ``start``, those with a warm
+    start, provided there are any.
 
     Raises
     ------
@@ -115,10 +105,6 @@ def compile(problem: Statement, backend: str | Backend = "auto", **options: Any)
     **options
         Options of the backend. All backends have tol, max_iter, time_limit, verbose and callback.
 
-    Returns
-    -------
-    Program
-        The program, with the methods ``solve()`` and ``describe()``.
     """
     if isinstance(backend, str) and backend == "auto":
         backend = choose_backend(problem, **options)[0]
@@ -153,18 +139,10 @@ def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **opt
     **options
         Options of the backend, as in `compile`.
 
-    Returns
-    -------
-    Solution
-        The solution, with status, factor and certificate. Its message has the reason for an automatic choice.
-
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> nm.solve(problem, "interior", tol=1e-8).status.name
     'OPTIMAL'
     """

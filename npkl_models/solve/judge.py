@@ -1,8 +1,4 @@
-"""The one place that turns a solver's claim into a solution, and decides its status.
-
-The library, not the solver, decides the status. It restores and certifies the solver's point. It reports
-INFEASIBLE and UNBOUNDED only with a proof.
-"""
+"""The one place that turns a solver's claim into a solution, and decides its status."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The loop that runs an engine, and makes a certificate (a look) when the engine's residual is small.
-
-If a certificate shows a direction of descent, the engine adds a column. The loop stops when the point is
-certified, or when the watch stops it.
-"""
+"""The loop that runs an engine, and makes a certificate (a look) when the engine's residual is small."""
 
 from __future__ import annotations
 
@@ -110,10 +106,7 @@ class Run:
         return proof if proof.rigour == "proved" else found
 
     def _judge_progress(self, iteration: int) -> tuple[Status | None, float]:
-        """The status to stop with, or None, and the bound.
-
-        The certificate decides, or the source's own criterion if the engine has one.
-        """
+        """The status to stop with, or None, and the bound."""
         if self.engine.met is None:
             return self._look_if_settled(iteration)
         return (Status.LOCALLY_SOLVED if self.engine.met else None), float("nan")
@@ -165,10 +158,7 @@ class Run:
         return None, found.bound
 
     def _incomplete(self, found: Certificate, since: float) -> bool:
-        """Whether a full certificate may show more than this quick one.
-
-        ``since`` is the work since the last look. A factorisation may cost more, since it may end the run.
-        """
+        """Whether a full certificate may show more than this quick one."""
         if found.certifies(self.tol):
             return False
         order, residual = self.problem.order, self.engine.residual
@@ -197,9 +187,8 @@ class Run:
     def _pays(self, stuck: bool) -> bool:
         """Whether the last new column has gained enough, or further iterations have nothing left to gain.
 
-        If the last column has gained little, further iterations pay more than another column. An eigenvector
-        on few points gains little, and sweeps remove it without a new column. At a stationary point there is
-        nothing left to sweep: ordinal problems stayed at a gap of 5e-3 there.
+        If the last column has gained little, further iterations pay more than another column, except at a
+        stationary point, where there is nothing left to sweep.
         """
         gained = self.before_growth - self.engine.objective
         stationary = self.engine.residual <= STATIONARY * self.tol

@@ -122,7 +122,7 @@ class FactorOptions(IterativeOptions):
     rank : "auto", "pataki" or int
         Number of columns of V. "auto" starts with few columns, and appends the negative eigenvector of the
         dual slack until the point is certified. "pataki" is the largest r with r(r+1)/2 <= m for m loss
-        values. As in the papers, a pair counts in both orders if there are also losses on the diagonal.
+        values; a pair counts in both orders if there are also losses on the diagonal.
     random_state : int
         Seed of the random start and of the order of the rows.
     """

@@ -20,11 +20,7 @@ from npkl_models.solve.watch import RunMonitor
 
 
 def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
-    """The point and multipliers of each part.
-
-    A part without a solution, because the run ended early, gets K = 0. If one solution has no point, all
-    parts get None.
-    """
+    """The point and multipliers of each part."""
     known: list[Point] = [(one.V, one.certificate.multipliers) for one in found if one.V is not None]
     if len(known) < len(found):
         return [(None, None)] * len(smaller.problems)
@@ -34,10 +30,7 @@ def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
 def of_all(
     callback: Callable[[Iterate], bool | None], smaller: Smaller, found: list[Solution]
 ) -> Callable[[Iterate], bool | None]:
-    """A callback for the next part that calls the given callback with iterates of the whole problem.
-
-    Parts without a point count with K = 0. The bound of these iterates is nan.
-    """
+    """A callback for the next part that calls the given callback with iterates of the whole problem."""
     before, now = list(found), len(found)
     zeros = [np.zeros((part.n, 1)) for part in smaller.problems]
     points = [*(one.V if one.V is not None else zeros[k] for k, one in enumerate(before)), *zeros[now:]]
@@ -58,11 +51,7 @@ def of_all(
 
 
 def in_one(found: list[Solution]) -> Solution:
-    """One solution that stands for those of all parts.
-
-    It is the solution of the largest part, with the first status that is not OPTIMAL, and the sums of
-    iterations and seconds.
-    """
+    """The solution of the largest part, with the first status that is not OPTIMAL, and sums of the counts."""
     largest = max(found, key=lambda one: one.problem.n)
     worst = next((one.status for one in found if one.status is not Status.OPTIMAL), Status.OPTIMAL)
     return replace(

@@ -1,11 +1,9 @@
 """The default strategy: the backend with the shortest predicted time first, then the sure backend.
 
-The time of a first-order solver depends on the condition of the problem, which is not known beforehand. The
-time of a sure solver does not depend on the condition, so it can be predicted. The first-order solver may do
-as much work as is predicted for the sure solver. It may go on while its rate of convergence promises an
-earlier end, up to three times as much work. Then it hands over. Together the two need at most about four
-times the work of the better one. Work is counted (`allowance`). So the choice depends only on problem,
-options and versions, except for free memory and ``time_limit``.
+The time of a first-order solver depends on the condition of the problem; that of a sure solver does not, and
+can be predicted. The first-order solver may do as much work as is predicted for the sure solver, and up to
+three times as much while its rate of convergence promises an earlier end. Then it hands over. Together the
+two need at most about four times the work of the better one. Work is counted (`allowance`), not timed.
 """
 
 from __future__ import annotations
@@ -22,18 +20,19 @@ from npkl_models.model.statement import Statement
 from npkl_models.presolve.step import Smaller, Step
 from npkl_models.presolve.steps import PARTS
 from npkl_models.solve.allowance import Allowance
-from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.options import Options, require
+from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends, register, unregister
-from npkl_models.workers import spread
+from npkl_models.solve.registry import backends
 
 FAR_OFF = 0.1  # a point with a larger relative gap is no good start
 SHARPER = 0.3  # parts of a problem are solved to this share of tol
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 WITHOUT_END = float("inf")
+FOLLOWERS = 2  # backends that may follow the sure backend, or the first one if there is no sure backend
+LONGEST = 60.0  # seconds that may be predicted for a backend that follows where none is sure
+LATER = 10.0  # work of a backend after the sure one, as a multiple of its prediction, or of a second
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,51 +44,24 @@ class Portfolio:
 
     Parameters
     ----------
-    share : float
-        Work of the first backend, as a multiple of the prediction for the sure backend.
-    shortest : float
-        Smallest limit on the work of the first backend.
-    patience : float
-        Work of each backend after the sure backend, as a multiple of its own prediction.
-    last : float
-        Smallest limit on the work of each backend after the sure backend.
-    followers : int
-        Number of backends that may follow the sure backend. If there is no sure backend: number of backends
-        that may follow the first backend.
-    longest : float
-        Largest prediction of a backend that follows the first backend, if there is no sure backend.
-    n_jobs : int
-        Number of processes for independent parts of a problem; -1 is one for each core. With a ``callback``
-        the parts are solved in turn.
+    share, shortest : float
+        Work of the first backend, as a multiple of the prediction for the sure backend, and the least of it.
 
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> problem.solve(nm.Portfolio(share=10.0)).status.name
     'OPTIMAL'
     """
 
     share: float = 3.0
     shortest: float = 0.05
-    patience: float = 10.0
-    last: float = 10.0
-    followers: int = 2
-    longest: float = 60.0
-    n_jobs: int = 1
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if name == "n_jobs":
-                known = number and isinstance(value, int) and (value == -1 or value >= 1)
-                require(
-                    known, "n_jobs of a Portfolio must be a whole number >= 1, or -1 for all cores", value
-                )
-            else:
-                require(number and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
+        for name in ("share", "shortest"):
+            value = getattr(self, name)
+            require(is_real(value) and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
 
     def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
         """The backends to try in turn, and how much work each may do.
@@ -102,13 +74,12 @@ class Portfolio:
         sure = next((name for name in order if costs[name].sure), None)
         first = first_of(costs, options)
         if sure is None:
-            second = [name for name in order if name != first and costs[name].seconds <= self.longest]
-            return [(name, WITHOUT_END) for name in (first, *second[: int(min(self.followers, len(second)))])]
+            second = [name for name in order if name != first and costs[name].seconds <= LONGEST]
+            return [(name, WITHOUT_END) for name in (first, *second[:FOLLOWERS])]
         if len(order) == 1:
             return [(first, WITHOUT_END)]
-        others = [name for name in order if name != sure]
-        others = others[: int(min(self.followers, len(others)))]
-        shares = [(name, max(self.patience * costs[name].seconds, self.last)) for name in others]
+        others = [name for name in order if name != sure][:FOLLOWERS]
+        shares = [(name, LATER * max(costs[name].seconds, 1.0)) for name in others]
         rest = [(sure, WITHOUT_END), *shares]
         most = max(self.share * costs[sure].seconds, self.shortest)
         return rest if first == sure else [(first, most), *rest]
@@ -141,8 +112,7 @@ class Portfolio:
         step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
         smaller = step.apply(problem)
         own = options | {"tol": SHARPER * _tol(options)}
-        together = self.n_jobs != 1 and options.get("callback") is None and len(smaller.problems) > 1
-        found = (self._at_once if together else self._in_turn)(smaller, own, limit, rest)
+        found = self._in_turn(smaller, own, limit, rest)
         V, y = smaller.undo(*points(smaller, found))
         words = step.words.format(len(smaller.problems))
         best = judged(problem, in_one(found), V, y, options, words)
@@ -172,16 +142,6 @@ class Portfolio:
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         return found
-
-    def _at_once(
-        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...]
-    ) -> list[Solution]:
-        """Solve all parts in parallel processes."""
-        alone, until = replace(self, n_jobs=1), time.time() + limit
-        known = tuple(backends().values())
-        parts = [(k, alone, part, options, until, known, steps) for k, part in enumerate(smaller.problems)]
-        found = dict(spread(_placed, parts, min(self.n_jobs, len(parts))))
-        return [found[k] for k in sorted(found)]
 
     def in_stages(
         self, problem: Statement, options: dict[str, Any], limit: float,
@@ -217,18 +177,6 @@ def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float
     return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
 
 
-def _placed(
-    k: int, strategy: Portfolio, part: Statement, options: dict[str, Any], until: float,
-    known: tuple[Backend, ...], steps: tuple[Step, ...],
-) -> tuple[int, Solution]:  # fmt: skip
-    """Solve a part in another process, after its registry is made equal to that of this process."""
-    for backend in known:
-        register(backend, replace=True)
-    for name in set(backends()) - {backend.name for backend in known}:
-        unregister(name)
-    return k, strategy._presolved(part, *_within(until - time.time(), options), steps)
-
-
 AUTO = Portfolio()
 """The portfolio that ``backend="auto"`` stands for."""
 
@@ -246,10 +194,7 @@ def _attempt(
     problem: Statement, name: str, options: dict[str, Any], seconds: float, best: Solution | None,
     allowance: Allowance,
 ) -> Solution | None:  # fmt: skip
-    """Run one backend within its allowance, from the best point so far.
-
-    None if the backend does not support the problem and there is already a solution.
-    """
+    """Run one backend within its allowance, from the best point so far."""
     backend = backends()[name]
     own = usable(backend, options)
     if seconds < WITHOUT_END:
@@ -266,10 +211,7 @@ def _attempt(
 
 
 def _summed(best: Solution | None, attempts: list[Attempt], cut: bool) -> Solution:
-    """The best solution with all attempts.
-
-    If the allowance has ended the run, the status is INACCURATE: the user has set no iteration limit.
-    """
+    """The best solution with all attempts."""
     if best is None:
         raise UnsupportedError("no backend was tried")
     if cut and best.status is Status.ITERATION_LIMIT:

@@ -52,13 +52,10 @@ class Program:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
     >>> program = problem.compile("sdp")
     >>> print(program.describe())
-    primal SDP over K: one PSD cone of order 6 (21 unknowns), 9 loss values, ...
+    primal SDP over K: one PSD cone of order 2 (3 unknowns), 1 loss values, ...
     >>> program.solve().status.name
     'OPTIMAL'
     """

@@ -19,11 +19,6 @@ def register(backend: Backend, *, replace: bool = False) -> Backend:
     replace : bool
         Whether it may replace another backend of the same name.
 
-    Returns
-    -------
-    Backend
-        The backend itself.
-
     Examples
     --------
     >>> import npkl_models as nm
@@ -56,16 +51,8 @@ def unregister(name: str) -> None:
 def backends(family: str | None = None) -> dict[str, Backend]:
     """The registered backends by name, in the order of preference.
 
-    Parameters
-    ----------
-    family : str, optional
-        Family of the backends. By default all families except "printed": the papers' algorithms as they are
-        in print, which are used only if they are named.
-
-    Returns
-    -------
-    dict of str to Backend
-        The backends.
+    ``family`` selects one; by default all except "printed": the papers' algorithms as they are in print,
+    which are used only if they are named.
     """
     if family is None:
         return {name: backend for name, backend in _REGISTRY.items() if not backend.by_name}

@@ -110,10 +110,9 @@ class RunMonitor:
         return seconds + self.proof_ahead <= self.left
 
     def expect(self, seconds: float, cut: bool = False) -> None:
-        """Set the predicted seconds of a certificate, which are kept free at the end of the limit.
+        """Set the predicted seconds of a certificate, kept free at the end of the limit (at most half of it).
 
-        At most half of the limit is kept free. A certificate that is ``cut`` when the limit has passed needs
-        no more than what is kept.
+        A certificate that is ``cut`` when the limit has passed needs no more than what is kept.
         """
         limit = self.options.time_limit
         self._expected = seconds if limit is None or not cut else min(seconds, KEPT_BACK * limit)

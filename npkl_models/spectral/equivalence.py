@@ -17,9 +17,7 @@ def equivalent_bound(solution: Solution) -> float:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> L, pairs = [[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None)
     >>> penalised = nm.simple_npkl(L, pairs, penalty=0.5).solve()
     >>> B = nm.equivalent_bound(penalised)
     >>> bounded = nm.simple_npkl(L, pairs, trace_bound=B).solve()

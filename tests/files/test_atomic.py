@@ -150,7 +150,6 @@ def test_nothing_else_in_the_package_opens_a_file():
         ("explore/session.py", "read_text("),
         ("cli/output.py", "to_csv("),  # makes a text, which files/ writes
     }
-    allowed |= {("data/readers.py", "read_bytes(")}
     package, found = Path(nm.__file__).parent, set()
     for path in package.rglob("*.py"):
         own = str(path.relative_to(package))

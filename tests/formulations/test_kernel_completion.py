@@ -125,5 +125,5 @@ def test_the_stored_entries_of_a_sparse_matrix_are_known_zeros_among_them():
     np.testing.assert_array_equal(one.functional.indices, other.functional.indices)
     np.testing.assert_array_equal(one.target, other.target)
     np.testing.assert_array_equal(one.weight, other.weight)
-    with pytest.raises(nm.ProblemError, match="n = n_points, got"):
+    with pytest.raises(nm.ProblemError, match="n_points must be 4, the order"):
         nm.kernel_completion(sparse, n_points=5)

@@ -49,10 +49,10 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 46_700),
-    "lines of tests": (lambda: lines(TESTS), 30_600),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 800),
-    "public names": (lambda: len(nm.__all__), 110),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 45_400),
+    "lines of tests": (lambda: lines(TESTS), 30_400),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 760),
+    "public names": (lambda: len(nm.__all__), 100),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 26_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }

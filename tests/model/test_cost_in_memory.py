@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from npkl_models.linalg.owned import owned_sparse
 from npkl_models.model import reading
 
 
@@ -11,7 +12,7 @@ from npkl_models.model import reading
 def test_the_indices_of_a_cost_have_32_bits(kind):
     A = sp.random_array((30, 30), density=0.2, rng=0, format="csr")
     given = sp.csr_array((A.data, A.indices.astype(kind), A.indptr.astype(kind)), shape=A.shape)
-    C = reading.symmetric_cost(given + given.T)
+    C = owned_sparse(reading.symmetric(given + given.T, "a cost"))
     assert C.indices.dtype == C.indptr.dtype == np.int32
     np.testing.assert_array_equal(C.toarray(), (A + A.T).toarray())
     assert given.indices.dtype == kind

@@ -1,29 +1,22 @@
 """Nearest neighbours: exact, in chunks, approximate."""
 
-import pickle
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.files import saved
 
 
-def test_neighbours_in_chunks_are_the_brute_ones_and_show_progress(monkeypatch, capsys):
+def test_neighbours_in_chunks_are_the_brute_ones(monkeypatch):
     from npkl_models.model import neighbors
 
     X = np.random.default_rng(0).normal(size=(53, 3))
     X[7] = X[8] = X[9]  # duplicates may hide a point from its own list
     monkeypatch.setattr(neighbors, "CHUNK", 10)
-    distance, index = neighbors.nearest_neighbors(X, 4, progress=True)
-    assert "neighbours" in capsys.readouterr().err
+    distance, index = neighbors.nearest_neighbors(X, 4)
     full = np.linalg.norm(X[:, None] - X[None], axis=2)
     np.fill_diagonal(full, np.inf)
     np.testing.assert_allclose(distance, np.sort(full, axis=1)[:, :4], atol=1e-12)
     assert np.all(index != np.arange(53)[:, None])
-    neighbors.nearest_neighbors(X, 4)
-    assert capsys.readouterr().err == ""
     assert neighbors._is_large(50_000, 5)
     assert neighbors._is_large(10_000, 50)
     assert not neighbors._is_large(49_999, 49)
@@ -50,14 +43,18 @@ def test_search_by_name():
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    import sys
-
     from npkl_models.model import neighbors
 
     monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
-    monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(nm.MissingDependencyError, match=r"npkl_models\[neighbors\]"):
         nm.knn_affinity(np.random.default_rng(0).normal(size=(30, 2)), 3, search="approximate")
+
+
+def test_approximate_neighbours_are_euclidean_ones():
+    with pytest.raises(nm.UnsupportedError, match="must be Euclidean, of dense points, got 'cosine'"):
+        nm.knn_affinity(
+            np.random.default_rng(0).normal(size=(30, 2)), 3, metric="cosine", search="approximate"
+        )
 
 
 def brute(X, count):
@@ -95,19 +92,6 @@ def test_among_points_at_equal_distances_neighbours_are_as_near():
     np.testing.assert_array_equal(index, again[1])
 
 
-def test_neighbours_are_kept_in_a_folder_by_the_contents_of_the_points(tmp_path, monkeypatch):
-    from npkl_models.model import neighbors
-
-    X = np.random.default_rng(1).normal(size=(60, 3))
-    first = nm.knn_affinity(X, 4, cache_dir=tmp_path)
-    np.testing.assert_array_equal(first.toarray(), nm.knn_affinity(X, 4).toarray())
-    monkeypatch.setattr(neighbors, "_exact", lambda *asked: pytest.fail("searched again"))
-    np.testing.assert_array_equal(nm.knn_affinity(X.copy(), 4, cache_dir=tmp_path).toarray(), first.toarray())
-    X[0] += 1.0
-    with pytest.raises(pytest.fail.Exception):
-        nm.knn_affinity(X, 4, cache_dir=tmp_path)
-
-
 @pytest.mark.parametrize("apart", [1e4, 1e8])
 def test_single_precision_does_not_blur_what_is_far_from_the_median(apart):
     """One point far away, and half of the points: candidates that are too near for it are searched exactly."""
@@ -120,48 +104,3 @@ def test_single_precision_does_not_blur_what_is_far_from_the_median(apart):
         Y[:many] += apart**2 if many == 1 else apart
         distance, _ = neighbors.nearest_neighbors(Y, 4, search="approximate")
         assert np.mean(distance <= brute(Y, 4) * (1 + 1e-9)) >= 0.99
-
-
-def test_a_folder_that_is_none_is_refused_and_a_file_half_written_is_made_again(tmp_path):
-    X = np.random.default_rng(3).normal(size=(30, 3))
-    with pytest.raises(nm.ProblemError, match="cache_dir must be a path, got 5"):
-        nm.knn_affinity(X, 3, cache_dir=5)
-    whole = nm.knn_affinity(X, 3, cache_dir=tmp_path)
-    (file,) = tmp_path.iterdir()
-    good = file.read_bytes()
-    for bad in (b"half", good[:-20], good.replace(good[200:210], b"0123456789"), b""):
-        file.write_bytes(bad)
-        again = nm.knn_affinity(X, 3, cache_dir=tmp_path)
-        assert abs(again - whole).max() == 0
-        assert len(file.read_bytes()) == len(good)
-
-
-class Planted:
-    """Code that would run if a file were read by pickle."""
-
-    def __init__(self, target):
-        self.target = target
-
-    def __reduce__(self):
-        return (Path.touch, (self.target,))
-
-
-def test_a_planted_file_of_the_cache_runs_no_code_and_names_no_point_outside(tmp_path):
-    X, folder, ran = np.random.default_rng(4).normal(size=(30, 3)), tmp_path / "kept", tmp_path / "ran"
-    whole = nm.knn_affinity(X, 3, cache_dir=folder)
-    (file,) = folder.iterdir()
-    evil = np.empty(1, dtype=object)
-    evil[0] = Planted(ran)
-    plants = [
-        lambda: file.write_bytes(pickle.dumps(Planted(ran))),
-        lambda: np.savez(file, distance=evil, neighbor=evil),
-    ]
-    for wrong in (np.full((30, 10), 30), np.full((30, 10), -1), np.zeros((30, 10))):
-        arrays = {"distance": np.ones((30, 10)), "neighbor": wrong}
-        plants.append(lambda arrays=arrays: saved.write(file, {"neighbors": 10}, arrays))
-    for plant in plants:
-        plant()
-        assert abs(nm.knn_affinity(X, 3, cache_dir=folder) - whole).max() == 0
-    assert not ran.exists()
-    with pytest.raises(nm.ProblemError, match="must be a folder that can be written"):
-        nm.knn_affinity(X, 3, cache_dir=file)

@@ -1,7 +1,5 @@
 """The default: who is tried, for how long, and what is said of it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -197,36 +195,9 @@ def parts(k=3, n=12):
     return nm.npkl(nm.laplacian(X, 3, shift=0.1), nm.Pairs(n * k, must, cannot), loss="squared_hinge")
 
 
-def test_parts_are_the_same_by_processes():
-    problem = parts()
-    alone, together = problem.solve(), problem.solve(nm.Portfolio(n_jobs=2), time_limit=100.0)
-    assert "3 independent parts" in alone.message
-    assert together.is_optimal(1e-6)
-    assert "3 independent parts" in together.message
-    np.testing.assert_allclose(
-        together.V, alone.V, atol=1e-6
-    )  # the loops of one may be compiled, of the other not yet
-
-
-def test_with_a_callback_parts_are_solved_in_turn():
+def test_parts_are_solved_in_turn_and_a_callback_sees_them():
     seen = []
-    found = parts().solve(nm.Portfolio(n_jobs=2), callback=lambda it: seen.append(it.iteration))
+    found = parts().solve(callback=lambda it: seen.append(it.iteration))
     assert found.is_optimal(1e-6)
+    assert "3 independent parts" in found.message
     assert len(seen) > 2
-
-
-def test_processes_know_the_backends_that_are_known_here():
-    """One that a user has registered, and none that was forgotten."""
-    nm.register(replace(nm.backends()["bcd"], name="mine"))
-    try:
-        with_mine = parts().solve(nm.Portfolio(n_jobs=2))
-    finally:
-        nm.unregister("mine")
-    assert with_mine.is_optimal(1e-6)
-    assert parts().solve(nm.Portfolio(n_jobs=2)).is_optimal(1e-6)
-
-
-@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, 2.0, np.inf, np.nan, True, "two", None])
-def test_a_number_of_processes_that_is_none_is_refused(n_jobs):
-    with pytest.raises(nm.NPKLError, match="n_jobs of a Portfolio must be a whole number"):
-        nm.Portfolio(n_jobs=n_jobs)

@@ -1,15 +1,14 @@
 """Pictures of solutions: functions that take solutions and return matplotlib axes (extra ``plot``).
 
 Each function draws on the axes ``ax``, or on new axes, and returns them. Without matplotlib, it raises a
-`MissingDependencyError`; of a solution without a kernel, a `SolverError`.
+`MissingDependencyError`; of a solution without a kernel, a `SolverError`; and a `ProblemError` if labels,
+names or pairs are not those of the points, or if there is nothing to draw.
 
 Examples
 --------
 >>> import npkl_models as nm
 >>> from npkl_models.show import plots
->>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
->>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
->>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+>>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
 >>> ax = plots.convergence({name: problem.solve(name) for name in ("burer_monteiro", "interior")})
 >>> [text.get_text() for text in ax.get_legend().get_texts()]
 ['burer_monteiro', 'interior']

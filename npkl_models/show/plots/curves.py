@@ -35,13 +35,6 @@ def convergence(
     ax : matplotlib axes, optional
     against : {"seconds", "iterations"}
         Quantity on the horizontal axis.
-
-    Raises
-    ------
-    UnsupportedError
-        If ``against`` has another value.
-    ProblemError
-        If there is no solution, or no solution with a bound.
     """
     chosen("value of against", against, AGAINST)
     shown = style.named(solutions)
@@ -76,11 +69,6 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
         The solutions. Without labels, the names of the backends are the labels.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If there is no solution.
     """
     shown = style.named(solutions)
     ax = style.axes(ax)
@@ -106,11 +94,6 @@ def path(path: Any, ax: Any = None, quantity: str = "objective") -> Any:
         ``quantity`` is ignored.
     quantity : {"objective", "relative_gap", "rank"}
         Quantity on the vertical axis.
-
-    Raises
-    ------
-    UnsupportedError
-        If the quantity is unknown.
     """
     several = ax is not None and np.ndim(ax) > 0
     names = tuple(PATH_QUANTITIES) if several else (chosen("quantity of a path", quantity, PATH_QUANTITIES),)
@@ -140,11 +123,6 @@ def envelopes(path: Any, ax: Sequence[Any] | Array | None = None) -> Array:
         Path from `regularization_path`, along "bound", "penalty" or "weight".
     ax : sequence of three matplotlib axes, optional
         Axes to draw on; a new figure by default.
-
-    Raises
-    ------
-    ProblemError
-        If there are not three axes, if the path has a single value, or if its parameter is p.
     """
     if path.values.size < 2:
         raise ProblemError("a path must have at least two values to be drawn between them, got one")

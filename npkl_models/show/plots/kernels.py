@@ -11,12 +11,20 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, dense, gram_eigenvalues
 from npkl_models.linalg.owned import finite, real_array
-from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILION, axes, classes, evenly, small_legend
+from npkl_models.show.plots.style import (
+    BLUE,
+    DIVERGING,
+    SMALLEST,
+    VERMILION,
+    axes,
+    classes,
+    evenly,
+    small_legend,
+)
 
 LARGEST = 2_000  # the largest number of rows drawn; of more rows, evenly chosen ones are drawn
 QUANTILE = 0.995  # the colours end at this quantile of |K_ij|
 LARGEST_SLACK = 6_000  # the largest order of a slack whose eigenvalues are drawn
-FLOOR = 1e-16  # eigenvalues below this share of the largest one are drawn at this share
 
 
 def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax: Any = None) -> Any:
@@ -29,11 +37,6 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
     labels : array_like of shape (n,), optional
         Classes or clusters, whose borders are drawn.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If K is not square, or if the number of labels is not the number of points.
     """
     if solved := isinstance(solution_or_K, Solution):
         given = factor_of(solution_or_K)
@@ -79,11 +82,6 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     ----------
     solution : Solution
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If the order of the slack is above 6,000.
 
     Notes
     -----
@@ -132,4 +130,4 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
 def _drawn(values: Array) -> Array:
     """Absolute values for a logarithmic axis, raised to a floor."""
     size = np.abs(values)
-    return np.maximum(size, FLOOR * float(size.max(initial=0.0)) or FLOOR)
+    return np.maximum(size, SMALLEST * float(size.max(initial=0.0)) or SMALLEST)

@@ -26,11 +26,6 @@ def objects(points: ArrayLike, names: Sequence[str] | None = None, ax: Any = Non
     names : sequence of str, optional
         Names of the objects; their numbers by default.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If the number of names is not the number of points.
     """
     ax = network(points, names=names, ax=ax)
     ax.set_aspect("auto")
@@ -60,11 +55,6 @@ def network(
     labels : array_like of shape (n,), optional
         Classes or clusters of the sensors, shown by colour.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If the number of names, of deviations or of labels is not the number of sensors.
     """
     Z = real_array(positions, "points")
     if Z.ndim != 2:

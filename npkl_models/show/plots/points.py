@@ -25,14 +25,7 @@ PLANE = {"xlabel": "first eigenvector of the centred K", "ylabel": "second eigen
 
 
 def layout(solution: Solution) -> Array:
-    """Coordinates of the points along the two leading eigenvectors of the centred kernel of a solution.
-
-    Returns
-    -------
-    ndarray of shape (n, 2)
-        The coordinates. The largest entry in absolute value of each column is positive. A column beyond the
-        rank is zero.
-    """
+    """Coordinates (n x 2) along the two leading eigenvectors of the centred kernel; zero beyond the rank."""
     return coordinates(solution, 2)
 
 
@@ -47,11 +40,6 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
     ax : matplotlib axes, optional
     edges : bool, sparse matrix (n, n) or array_like of shape (m, 2), optional
         Edges to draw below the points; True takes the graph of the problem's cost matrix.
-
-    Raises
-    ------
-    ProblemError
-        If the number of labels is not the number of points, or if the edges have another form.
     """
     X = layout(solution)
     number, names = style.classes(labels, len(X))
@@ -81,11 +69,6 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
         Pairs to draw: must-links as solid lines, cannot-links as dashed lines. Of more than 2,000 pairs of a
         kind, 2,000 evenly chosen pairs are drawn.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If labels or pairs are over another number of points.
     """
     given = np.asarray(labels)
     names = [f"cluster {label}" for label in given.tolist()] if given.ndim == 1 else labels
@@ -116,11 +99,6 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
     positions : array_like of shape (n, 2), optional
         Positions of the points; `layout` of the solution by default.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If the positions have another shape, or if the problem has no pairs.
     """
     X = layout(solution) if positions is None else real_array(positions, "positions")
     if X.shape != (solution.problem.n, 2):

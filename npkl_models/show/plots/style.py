@@ -22,7 +22,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MOST_CLASSES = 12  # the largest number of classes that a legend names
 FAINT = "#8a8a8a"
 DIVERGING = "RdBu_r"
-SMALLEST = 1e-16  # smaller relative gaps, and zero, are drawn as this one
+SMALLEST = 1e-16  # smaller relative gaps or eigenvalues, and zero, are drawn as this one
 
 
 def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:

@@ -63,16 +63,6 @@ def audit(found: Any, flipped: ArrayLike | None = None, share: float = 0.1, ax: 
     share : float
         Share of all pairs that is shaded, the first ones; above 0 and at most 1.
     ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If a flipped pair is not a pair of the audit, or if the share is out of range.
-
-    Notes
-    -----
-    The axis is logarithmic, down to 1e-6 of the largest score or probability. Smaller ones, and zeros, are
-    drawn at the lower end.
     """
     if not 0 < share <= 1:
         raise ProblemError(f"share must be above 0 and at most 1, got {share}")
