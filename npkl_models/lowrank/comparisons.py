@@ -9,7 +9,6 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.lowrank.structure import Block, Structure, without_ramps
-from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
@@ -63,9 +62,3 @@ def refused(problem: Statement) -> str | None:
     if not bool(np.all(problem.cost.diagonal() > 0)):
         return "needs a positive cost of every point if values are differences of distances"
     return None
-
-
-def on_ramps(problem: Statement) -> bool:
-    """Whether each loss is logistic, or has a slope that is linear between two ends."""
-    rest = tuple(term for term in problem.losses if term.loss.name != "logistic")
-    return quadratic_conjugates(rest) is None

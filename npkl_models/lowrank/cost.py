@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from npkl_models.feasibility.constraint_map import MOST
@@ -9,6 +11,7 @@ from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.factor.restored import FILLED
+from npkl_models.lowrank.rows.extrapolation import MEMORY
 from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import constrained, fact
@@ -17,8 +20,11 @@ from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
 
-ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, without the product
-ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, without the product
+ROW = 4e-7  # seconds per row of a sweep, without the product
+SWEEPS, PRODUCTS = 60, 3.0  # until a certificate; products in a sweep and in the evaluation after it
+VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
+FACTORS, MATRICES = 9, 4  # arrays of the size of a vast factor, and of the cost, that are held at once
+VECTORS = 6e9  # bytes of the vectors of a certificate: the Lanczos basis, and Ritz vectors three times
 USUAL_CONDITION = 10.0  # the `condition` for which the iterations are counted
 SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples/benchmarks/calibrate.py)
 SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
@@ -113,10 +119,24 @@ def dense_step(problem: Statement) -> float:
     return (problem.order * float(auto_rank(problem))) ** 3 / (3 * FLOPS)
 
 
-def apart_cost(problem: Statement, row: float) -> Cost:
-    """The cost of sweeps over rows of squared distances; stiff distances add the cost of Newton steps."""
+def sweeping_cost(problem: Statement) -> Cost:
+    """The cost of block coordinate descent; stiff distances add the cost of Newton steps."""
+    if any(isinstance(term.functional, DistanceDifferences) for term in problem.losses):
+        return compared_cost(problem)
+    if any(isinstance(term.functional, SquaredDistances) for term in problem.losses):
+        return _apart_cost(problem)
+    found = factor_cost(problem, SWEEPS, row=ROW)
+    numbers = float(problem.n) * auto_rank(problem)
+    if numbers <= VAST:
+        return found
+    iterates = 8.0 * (MEMORY + 1) * numbers  # these and the vectors of a certificate are not held together
+    held = 8.0 * (FACTORS * numbers + MATRICES * product_entries(problem)) + max(iterates, VECTORS)
+    return replace(found, bytes=held)
+
+
+def _apart_cost(problem: Statement) -> Cost:
     newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
-    seconds = sweeps * apart_seconds(problem.n, row)
+    seconds = sweeps * sweep_seconds(problem, 1, True)
     seconds *= 1.0 if all(term.loss.quadratic for term in problem.losses) else APART_PIECES
     if (stiffness(problem) or 0.0) > APART_STIFF:
         seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
@@ -131,9 +151,9 @@ def compared_cost(problem: Statement) -> Cost:
     return Cost(COMPARED_SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
 
 
-def apart_seconds(n: int, row: float) -> float:
-    """Seconds of a sweep of distances; ``row`` is `ROW_COMPILED`, or the seconds of a row in numpy."""
-    return (APART_SWEEP + APART_ROW * n) * row / ROW_COMPILED
+def sweep_seconds(problem: Statement, rank: int, apart: bool) -> float:
+    """Seconds of a sweep of entries, or of distances (``apart``)."""
+    return APART_SWEEP + APART_ROW * problem.n if apart else iteration_seconds(problem, rank, PRODUCTS, ROW)
 
 
 def iteration_seconds(problem: Statement, rank: int, products: float, row: float = 0.0) -> float:

@@ -141,50 +141,27 @@ class EdgeModel:
         """Derivative of the model of each pair."""
         return self.evaluate(z)[1] if z.size else z
 
-    def ramps(self) -> tuple[Array, Array, Array, Array]:
-        """(kappa, shift, low, high): the derivative of each pair at z is clip(kappa z + shift, low, high).
+    def ramps(self) -> tuple[Array, Array, Array, Array, Array]:
+        """(kappa, shift, low, high, sign): the derivative of a pair at z is clip(kappa z + shift, low, high).
 
-        The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`).
+        The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`), or be
+        logistic: then ``sign`` is the target, ``high`` the weight, and the other parts are zero. The sign of
+        a ramp is 0.
         """
         if not self.pairs.size:
-            return (np.zeros(0),) * 4
-        box = self._box
-        fixed = box.lower == box.upper
-        kinked = np.concatenate([np.full(b.stop - b.start, self.replaced(b.loss)) for b in self.pairs.blocks])
+            return (np.zeros(0),) * 5
+        box, sign, kinked = self._box, np.zeros(self.pairs.size), np.zeros(self.pairs.size, dtype=bool)
+        for block in self.pairs.blocks:
+            kinked[block.part] = self.replaced(block.loss)
+            if block.loss.name == "logistic":
+                sign[block.part] = self.pairs.target[block.part]
         with np.errstate(divide="ignore", invalid="ignore"):
             kappa = np.where(kinked, self.beta / (1 + self.beta * box.q), 1 / box.q)
             shift = np.where(kinked, self.y * kappa / self.beta, 0.0) - kappa * box.b
-        kappa, shift = np.where(fixed, 0.0, kappa), np.where(fixed, box.lower, shift)
-        return kappa, shift, box.lower, box.upper
-
-    def smooth_ramps(self) -> tuple[Array, Array, Array, Array, Array]:
-        """The `ramps` of losses of which some may be logistic, and a sign: the target of a logistic loss.
-
-        The sign of a ramp is 0. For a logistic loss ``high`` is its weight, and the other parts are zero.
-        """
-        sign = np.zeros(self.pairs.size)
-        for block in self.pairs.blocks:
-            if block.loss.name == "logistic":
-                sign[block.part] = self.pairs.target[block.part]
-        if sign.all():
-            zero = np.zeros_like(sign)
-            return zero, zero, zero, self.pairs.weight, sign
-        kappa, shift, low, high = self.ramps()
-        kappa, shift, low = (np.where(sign != 0, 0.0, part) for part in (kappa, shift, low))
-        return kappa, shift, low, np.where(sign != 0, self.pairs.weight, high), sign
-
-    def steepest(self) -> Array:
-        """The largest second derivative of each pair's model, of the loss itself if it is smooth."""
-        most = np.empty(self.pairs.size)
-        for block in self.pairs.blocks:
-            part, loss = block.part, block.loss
-            weight = self.pairs.weight[part]
-            if self.replaced(loss):
-                q = loss.box(self.pairs.target[part], weight).q
-                most[part] = self.beta / (1 + self.beta * q)
-            else:
-                most[part] = weight * loss.curvature
-        return most
+        fixed, soft = box.lower == box.upper, sign != 0
+        kappa[fixed | soft], shift[fixed], shift[soft] = 0.0, box.lower[fixed], 0.0
+        low, high = np.where(soft, 0.0, box.lower), np.where(soft, self.pairs.weight, box.upper)
+        return kappa, shift, low, high, sign
 
     @cached_property
     def _box(self) -> Box:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.factor.lines import curved, minimum, second_order, straight
+from npkl_models.lowrank.factor.lines import Path, minimum
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 
 CG_STEPS, CG_MOST = 100, 800  # steps of conjugate gradients in a Newton step: at first, and at most
@@ -16,7 +16,6 @@ AT_RADIUS = 0.99  # a step of this share of the radius has reached it
 SHORTER, FAITHFUL = 8, 0.25  # steps that are tried; the radius shrinks if the line search goes less far
 SLOW, MORE = 0.5, 2  # if the gradient keeps more than this share, steps of conjugate gradients grow by MORE
 FORCING = 0.1
-WHOLE, BOW_STEPS, BOW_FORCING = 0.3, 10, 0.1
 ARMIJO = 1e-4
 MEMORY = 10  # number of steps that L-BFGS keeps
 
@@ -36,10 +35,7 @@ class Minimiser(Protocol):
 
 
 class Newton:
-    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step.
-
-    If the least value along the step is far from its end, the valley is curved, and a curve is searched, too.
-    """
+    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step."""
 
     multipliers: Array | None = None
 
@@ -61,7 +57,7 @@ class Newton:
         tolerance = size * min(FORCING, np.sqrt(size / np.sqrt(1 + abs(point.value))))
         for _ in range(SHORTER):
             D, HD = truncated_newton(product, inverse, point.gradient, tolerance, self.inner, self.radius)
-            new, t = self._search(f, point, (D, HD), (product, inverse))
+            new, t = self._search(f, point, D, HD)
             length = frobenius(D)
             if t < FAITHFUL:  # the quadratic model was poor: shorter steps, with fewer steps within them
                 self.inner = CG_STEPS
@@ -72,24 +68,13 @@ class Newton:
                 return new
         return point
 
-    def _search(
-        self, f: FactorObjective, point: Point, step: tuple[Array, Array], maps: tuple[Map, Map]
-    ) -> tuple[Point, float]:
-        """A better point along a step or the curve that it begins, and its t; the point and 0 if none is."""
-        D, HD = step
+    def _search(self, f: FactorObjective, point: Point, D: Array, HD: Array) -> tuple[Point, float]:
+        """A better point along a step, and its t; the point and 0 if none is."""
         if f.spectral.R is not None:
             return backtrack(f, point, D, float(np.sum(point.gradient * D)))
         bent = point.bent(f.incidence.along(point.V, f.lift(D)))
-        path = straight(f, point, D, 0.5 * (float(np.sum(D * HD)) - bent))
-        t = minimum(path.at)
-        if abs(t - 1) > WHOLE:
-            bow = second_order(f, path)
-            size = np.sqrt(float(np.sum(bow * maps[1](bow))))
-            curve = curved(f, path, *truncated_newton(*maps, bow, BOW_FORCING * size, BOW_STEPS))
-            along = minimum(curve.at)
-            if curve.at(along).value < path.at(t).value:
-                path, t = curve, along
-        return (f.at(path.factor(t)), t) if t > 0 else (point, 0.0)
+        t = minimum(Path(f, point, D, 0.5 * (float(np.sum(D * HD)) - bent)).at)
+        return (f.at(point.W + t * D), t) if t > 0 else (point, 0.0)
 
 
 def truncated_newton(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,13 +10,11 @@ from npkl_models.certify.points import as_factor
 from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.centred_system import restorable
-from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
 from npkl_models.model.facts import constrained
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
-from npkl_models.solve.engine import Engine
 from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
@@ -155,30 +151,6 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
     )
     t = float(found.x) if found.fun < start else 1e-6 * high
     return rescaled(problem, np.hstack([base, np.sqrt(t) * u]))
-
-
-class FactorEngine(Engine):
-    """A solver of the factorised problem."""
-
-    problem: Statement
-    options: Any  # the options of the backend
-    finisher: FactorEngine | None = None
-
-    @abstractmethod
-    def restart(self, V: Array) -> None:
-        """Continue from another factor, which may have another number of columns."""
-
-    def grow(self, direction: Array) -> bool:
-        if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
-            return False
-        self.restart(escape(self.problem, self.V, direction))
-        return True
-
-    def correct(self, directions: Array) -> bool:
-        better = correct(self.problem, self.V, directions)
-        if better is not None:
-            self.restart(better)
-        return better is not None
 
 
 def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:

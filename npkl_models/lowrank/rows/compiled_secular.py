@@ -1,9 +1,10 @@
-"""The compiled secular equation of one row, as in `secular`, from the Gram matrix of the row alone.
+"""The compiled secular equation of one row: ||u(mu)||^2 = (mu - mu0) / (4 a), or = b^2 at a bound.
 
-With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row k. Otherwise WW' would
-lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W (r x r), and c and c'c in
-row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1. After a change of this file,
-or of a constant in `secular`, touch `compiled` and this file: numba's cache watches the function's file.
+The norm of u(mu) = (mu I + W'W)^-1 c falls as mu grows. The Gram matrix of the row gives the norm and its
+derivative for mu > 0. With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row
+k. Otherwise WW' would lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W
+(r x r), and c and c'c in row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1.
+After a change of this file, touch `compiled`, too: numba's cache watches that file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ import math
 
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled
-from npkl_models.lowrank.rows.secular import CANCELLED, INNER, LAST, NARROW, SETTLED, SINGULAR, STEPS
+
+STEPS = 60
+INNER = 8
+LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
+SETTLED = 1e-3 * LAST**2  # the same for the steps of the inner iteration
+NARROW = 1e-15  # a smaller relative interval counts as rounding
+CANCELLED = 1e-10  # if ||mu u||^2 is a smaller share of ||c||^2, it is lost to rounding in a Gram system
+SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is singular to rounding
 
 Line = tuple[float, float, float]  # slope, zero, level
 
@@ -122,10 +130,7 @@ def _root(
 def shift_of(
     own: tuple[float, float, float], old: float, size: float, G: Array, k: int, L: Array, direct: bool
 ) -> float:  # pragma: no cover
-    """The mu of a row; ``old`` and ``size`` are ||u||^2 before the step and ||c||^2.
-
-    The result is 0 if numpy must find mu: there is none above zero, or rounding hides it.
-    """
+    """The mu of a row, or 0 for `compiled_hard`; ``old`` and ``size`` are the old ||u||^2 and ||c||^2."""
     mu, quartic, radius = own
     G[k, k] = size
     if quartic > 0.0:

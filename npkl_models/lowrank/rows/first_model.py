@@ -25,6 +25,6 @@ def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:
     if not (cold and entries and exact.quadratic):
         return exact
     scale = float(np.mean(np.abs(problem.cost.diagonal())))
-    if not 0 < HARD * scale < float(exact.steepest().max()):
+    if not 0 < HARD * scale < float(exact.ramps()[0].max()):
         return exact
     return EdgeModel(pairs, beta=scale, hard=HARD * scale)
