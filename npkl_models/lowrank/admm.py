@@ -14,8 +14,8 @@ import numpy as np
 
 from npkl_models.linalg import Array, frobenius, norm_bound
 from npkl_models.lowrank.cost import factor_cost, iteration_seconds
-from npkl_models.lowrank.descent import INEXACT, FactorEngine
-from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.descent import INEXACT, FactorEngine, FactorPlan
+from npkl_models.lowrank.edges import EdgeModel, move_cost
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.options import ADMMOptions
@@ -25,18 +25,15 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
-PRODUCTS = 6.0  # predicted products in an iteration
-ROW = 1e-6  # seconds per row in numpy, without the products
-ROWS = 2.5  # factor of the counted work for the systems of the rows
+PRODUCTS = 15.0  # predicted products in an iteration
+ROW = 2.5e-6  # seconds per row, without the products
 FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # if the objective exceeds the size of the start's by this factor, rho is too small
 DAMPING = 0.2  # damping of the weight of tr K^2 <= B
 STANDSTILL = 200  # the method changes after so many iterations in which the residual has not halved
-RISEN = 10.0  # if the residual exceeds the lowest one by this factor, rho is too small
-BALANCE = 10.0  # rho moves if the primal and dual residuals differ by more than this factor (eq. (15))
+BALANCE = 10.0  # rho moves if the two residuals, or the residual and the lowest one, differ by this factor
 
 
 class ADMMEngine(FactorEngine):
@@ -100,7 +97,7 @@ class ADMMEngine(FactorEngine):
 
     def count_work(self) -> None:
         """Count the work of an iteration."""
-        self.work += ROWS * iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW)
+        self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW)
 
     def residuals(self, before: Array) -> tuple[float, float]:
         """The primal and the dual residual after a step from the factor ``before``, eq. (14)."""
@@ -139,7 +136,7 @@ class ADMMEngine(FactorEngine):
             return
         if self.relaxation > 1:
             self.relaxation = 1.0
-        elif self.residual > RISEN * self.lowest:
+        elif self.residual > BALANCE * self.lowest:
             self.floor *= 2
             self.rho = max(self.rho, self.floor)
         self.lowest, self.since = self.residual, 0
@@ -188,7 +185,7 @@ class ADMMEngine(FactorEngine):
         return U[table.neighbor], np.where(table.valid, h, 0.0), np.where(table.valid, pull, 0.0)
 
     def _update_split(self) -> float:
-        """Do a proximal step on the split values; return the weighted sum of the residuals |z - zeta|."""
+        """Do a proximal step on the split values; return the cost of the move of their multipliers."""
         if not self.split.any():
             return 0.0
         which = np.flatnonzero(self.split)
@@ -200,7 +197,8 @@ class ADMMEngine(FactorEngine):
             self.zeta[order, which] = self.model.prox(z + self.mu[order, which], step, which)
             miss = z - self.zeta[order, which]
             self.mu[order, which] += miss
-            total += float(np.sum(np.abs(miss) * self.pairs.weight[which]))
+            y = self.options.sigma * self.mu[order, which]
+            total += move_cost(miss, y, self.pairs.weight[which])
         return 0.5 * total
 
     def measure(self, primal: float) -> None:
@@ -235,8 +233,8 @@ def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class ADMMPlan(EnginePlan):
-    """The plan of KL-ADMM; its tables are made when the run begins."""
+class ADMMPlan(FactorPlan):
+    """The plan of KL-ADMM."""
 
     options: ADMMOptions
     iterations = 20_000
@@ -244,15 +242,6 @@ class ADMMPlan(EnginePlan):
     def engine(self) -> ADMMEngine:
         start = starting_factor(self.problem, self.options)
         return ADMMEngine(self.problem, structure(self.problem), self.options, start)
-
-    def describe(self) -> str:
-        engine = self.engine()
-        V = engine.V
-        return (
-            f"V and U are {V.shape[0]} x {V.shape[1]}, {engine.pairs.size} pairs, "
-            f"{int(engine.split.sum())} of them split; about "
-            f"{8e-6 * (12 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
-        )
 
 
 def _cost(problem: Statement) -> Cost:

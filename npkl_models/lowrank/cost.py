@@ -35,8 +35,7 @@ KINKS_FROM, KINKS_POWER = 150.0, 1.7  # points above which this factor grows wit
 APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distances, and of each of its rows
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
-APART_PIECES = 4.0  # factor for losses of several pieces
-COMPARED_SWEEPS, COMPARED_PLACE = 40, 1.5e-9  # sweeps; seconds of a number of a comparison in a row
+COMPARED_PLACE = 1e-9  # seconds of a sweep for each number of a comparison in a row
 COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
 COMPARED_DESCENTS = 3.0  # factor for descents on smooth losses (regret.py --of comparisons)
 AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
@@ -137,7 +136,6 @@ def sweeping_cost(problem: Statement) -> Cost:
 def _apart_cost(problem: Statement) -> Cost:
     newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
     seconds = sweeps * sweep_seconds(problem, 1, True)
-    seconds *= 1.0 if all(term.loss.quadratic for term in problem.losses) else APART_PIECES
     if (stiffness(problem) or 0.0) > APART_STIFF:
         seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
     return Cost(seconds, newton.bytes, anytime=True)
@@ -145,10 +143,10 @@ def _apart_cost(problem: Statement) -> Cost:
 
 def compared_cost(problem: Statement) -> Cost:
     """The cost of compiled sweeps over rows of comparisons of distances, with the looks."""
-    base = factor_cost(problem, COMPARED_SWEEPS)
+    base = factor_cost(problem, SWEEPS)
     places = 3.0 * sum(problem.sizes) * auto_rank(problem)
     kinked = 1.0 if all(term.loss.smooth for term in problem.losses) else COMPARED_PIECES
-    return Cost(COMPARED_SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
+    return Cost(SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
 
 
 def sweep_seconds(problem: Statement, rank: int, apart: bool) -> float:

@@ -8,20 +8,22 @@ same for sweeps over rows, for Newton steps and for alternating directions.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from npkl_models.linalg import Array
 from npkl_models.lowrank.factor.rank import escape
+from npkl_models.lowrank.tolerances import ROUNDING
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.engine import Engine
+from npkl_models.solve.engine_plan import EnginePlan
 
 PATIENCE, SLOW = 100, 0.1  # steps; if they do not gain this factor, another method takes over
 INEXACT = 0.3  # a smooth model is solved to this share of the residual before its multipliers move
-SETTLED = 1e-13  # smaller parts of a residual count as rounding
-LAG = 0.5  # beta grows if a move of the multipliers does not reduce the residual to this share
+LAG = 0.25  # beta grows if a move of the multipliers does not reduce the residual to this share
 GROWTH, MOST = 3.0, 1e7  # the factor of beta; the largest beta, as a multiple of the first
 
 
@@ -78,7 +80,7 @@ class FactorEngine(Engine):
 
     def solved(self) -> bool:
         """Whether the smooth model is solved well enough for its multipliers to move."""
-        return self.stationarity <= max(SETTLED, INEXACT * min(self.residual, 1.0))
+        return self.stationarity <= max(ROUNDING, INEXACT * min(self.residual, 1.0))
 
     def stiffer(self, beta: float, first: float) -> float:
         """The penalty after a move of the multipliers: it grows if the move before has gained too little."""
@@ -102,3 +104,13 @@ class FactorEngine(Engine):
             return False
         self.restart(escape(self.problem, self.V, direction))
         return True
+
+
+@dataclass(frozen=True)
+class FactorPlan(EnginePlan):
+    """A plan whose engine improves a factor; tables are made when the run begins."""
+
+    def describe(self) -> str:
+        (n, r), entries = self.engine().V.shape, self.problem.cost.nnz
+        words = f"V is {n} x {r}, {sum(self.problem.sizes)} values, {entries} cost entries"
+        return f"{words}; about {8e-6 * (14 * n * r + 6 * entries):.3g} MB"

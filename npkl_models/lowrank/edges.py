@@ -24,6 +24,11 @@ from npkl_models.model.statement import Statement
 Derivatives = tuple[Array, Array, Array]  # value, slope, bend
 
 
+def move_cost(miss: Array, y: Array, weight: Array | float) -> float:
+    """What a move of multipliers to y may change of the objective: sum |z - u| (|y| + weight)."""
+    return float(np.sum(np.abs(miss) * (np.abs(y) + weight)))
+
+
 class Convex(ABC):
     """A convex function f of each value, given by its proximal map."""
 
@@ -189,13 +194,10 @@ class EdgeModel:
                 self.y[block.part] = new[block.part]
 
     def primal_residual(self, new: Array) -> float:
-        """sum weight |z - u| over the kinked pairs, where ``new`` is y + beta (z - u)."""
-        miss = 0.0
-        for block in self.pairs.blocks:
-            if self.replaced(block.loss):
-                moved = np.abs(new[block.part] - self.y[block.part])
-                miss += float(moved @ self.pairs.weight[block.part]) / self.beta
-        return miss
+        """The cost of a move of the kinked pairs' multipliers to ``new``, y + beta (z - u)."""
+        kinked = [block.part for block in self.pairs.blocks if self.replaced(block.loss)]
+        miss = (new - self.y) / self.beta
+        return sum(move_cost(miss[part], new[part], self.pairs.weight[part]) for part in kinked)
 
     def multipliers(self, problem: Statement, V: Array, own: Array, rows: Array | None) -> Multipliers:
         """The dual point of the whole problem at V, whose pairs have the multipliers ``own``."""

@@ -32,7 +32,7 @@ def drawn(values, loss, diagonal=True, row_norm=None, seed=0, rank=4):
     ]
     if diagonal and values != "distances":
         terms.append(nm.LossTerm(nm.Entries(N, (range(N), range(N))), "square", 1.0, 0.5))
-    L = nm.laplacian(rng.normal(size=(N, 2)), 3, shift=4.0)
+    L = nm.laplacian(rng.normal(size=(N, 2)), 3, shift=20.0 if loss == "linear" else 4.0)
     told = {} if row_norm is None else {"regularizer": nm.RowNormBound(row_norm)}
     options = BCDOptions(start=rng.normal(size=(N, rank)), rank=rank)
     engine = BCDPlan(nm.Problem(L, tuple(terms), **told), options).engine()

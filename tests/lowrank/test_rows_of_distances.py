@@ -127,7 +127,7 @@ def test_what_is_too_stiff_for_sweeps_is_not_called_optimal():
         (lambda: replace(far_apart("square"), regularizer=nm.RowNormBound(1.0)), "without row norms"),
         (lambda: replace(far_apart("hinge"), cost=-far_apart("hinge").cost), "needs a square loss on a distance"),
         (lambda: nm.mvu(points(), 4, reduce=False), "supports only one upper bound on all K_ii, got "),
-        (lambda: nm.colored_mvu(points(), np.arange(N) % 2, trace_bound=9.0), "takes no regulariser or row norms"),
+        (lambda: nm.colored_mvu(points(), np.arange(N) % 2, trace_bound=9.0), "takes no regulariser, got "),
     ],
 )  # fmt: skip
 def test_what_is_refused_has_its_reason(problem, reason):

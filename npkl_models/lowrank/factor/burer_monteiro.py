@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
-from npkl_models.lowrank.descent import FactorEngine
+from npkl_models.lowrank.descent import FactorEngine, FactorPlan
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.minimisers import LBFGS, MINIMISERS, Minimiser, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
@@ -25,7 +25,6 @@ from npkl_models.model.facts import constrained
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
@@ -132,8 +131,8 @@ class BurerMonteiroEngine(FactorEngine):
 
 
 @dataclass(frozen=True)
-class BurerMonteiroPlan(EnginePlan):
-    """The plan of the factorised problem; its engine is made when the run begins."""
+class BurerMonteiroPlan(FactorPlan):
+    """The plan of the factorised problem."""
 
     options: BurerMonteiroOptions
     first: BurerMonteiroOptions  # the options of the first factor
@@ -142,15 +141,6 @@ class BurerMonteiroPlan(EnginePlan):
     def engine(self) -> BurerMonteiroEngine:
         start = starting_factor(self.problem, self.first)
         return BurerMonteiroEngine(self.problem, self.options, start)
-
-    def describe(self) -> str:
-        engine = self.engine()
-        W, f = engine.point.W, engine.f
-        return (
-            f"the factor is {W.shape[0]} x {W.shape[1]}, {f.size} values, {int(f.augmented.sum())} of them "
-            f"through multipliers, slack with {f.S.nnz} entries; about "
-            f"{8e-6 * (14 * engine.V.size + 6 * f.S.nnz):.3g} MB"
-        )
 
 
 def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:

@@ -13,8 +13,7 @@ import numpy as np
 
 from npkl_models.linalg import Array
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
-
-LINE_STEPS, LINE_TOLERANCE = 20, 0.1  # steps of a line search; share of the first slope that may remain
+from npkl_models.lowrank.tolerances import FORCING, HALVED
 
 
 class Line(NamedTuple):
@@ -56,14 +55,14 @@ def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
     start = line(0.0).slope
     low, high, t = 0.0, np.inf, first
     best, least = 0.0, 0.0
-    for _ in range(LINE_STEPS):
+    for _ in range(HALVED):
         at = line(t)
         if not np.isfinite(at.value):
             high, t = t, 0.5 * (low + t)
             continue
         if at.value < least:
             best, least = t, at.value
-        if abs(at.slope) <= LINE_TOLERANCE * abs(start):
+        if abs(at.slope) <= FORCING * abs(start):
             break
         if at.slope < 0 and at.value <= 0:
             low = t

@@ -10,13 +10,12 @@ import numpy as np
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.factor.lines import Path, minimum
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
+from npkl_models.lowrank.tolerances import ENOUGH, FORCING, HALVED
 
 CG_STEPS, CG_MOST = 100, 800  # steps of conjugate gradients in a Newton step: at first, and at most
 AT_RADIUS = 0.99  # a step of this share of the radius has reached it
 SHORTER, FAITHFUL = 8, 0.25  # steps that are tried; the radius shrinks if the line search goes less far
 SLOW, MORE = 0.5, 2  # if the gradient keeps more than this share, steps of conjugate gradients grow by MORE
-FORCING = 0.1
-ARMIJO = 1e-4
 MEMORY = 10  # number of steps that L-BFGS keeps
 
 Map = Callable[[Array], Array]
@@ -126,9 +125,9 @@ def backtrack(
 
     If no trial succeeds, the given point and 0.
     """
-    for _ in range(40):
+    for _ in range(2 * HALVED):
         trial = f.at(point.W + t * D)
-        if trial.value <= point.value + ARMIJO * t * slope + 1e-15 * abs(point.value):
+        if trial.value <= point.value + ENOUGH * t * slope + 1e-15 * abs(point.value):
             return trial, t
         t *= 0.5
     return point, 0.0

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.compile import worth
-from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
+from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within, move_cost
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
@@ -176,12 +176,11 @@ class FactorObjective:
         return LaplacianPreconditioner(self.incidence, size, sp.csr_array(moved), self.held.free)
 
     def residual(self, point: Point) -> float:
-        """The cost of the next move of the multipliers: sum |y step|."""
+        """The cost of the next move of the multipliers."""
         new = point.slope[self.augmented]
         scale = self.scale[self.augmented]
-        miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
-        cost = float(np.sum(miss * (np.abs(new) + self.typical * scale)))
-        return cost + self.spectral.residual(point.W)
+        miss = (new - self.y[self.augmented]) / (self.beta * scale)
+        return move_cost(miss, new, self.typical * scale) + self.spectral.residual(point.W)
 
     def rules(self, z: Array) -> Derivatives:
         """(value, slope, bend) of every phi_e at z."""

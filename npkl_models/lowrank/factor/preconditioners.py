@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, symmetric_lu
+from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.incidence import Adjoint, Incidence
 
 LEAST = 1e-2  # smaller diagonal entries of the slack are raised to this share of their median
@@ -64,7 +65,6 @@ class HessianBlocks:
 
 
 FLOOR = 1e-3  # this share of the size of the cost is added to the diagonal: a Laplacian is singular
-ROUNDED = 1e-12  # if that is lost to rounding, this share of the largest diagonal entry is added
 
 
 class LaplacianPreconditioner:
@@ -90,7 +90,7 @@ class LaplacianPreconditioner:
             factor = symmetric_lu(M)
         except RuntimeError:  # the floor is lost to rounding
             top = float(M.diagonal().max())
-            factor = symmetric_lu(M + ROUNDED * top * sp.eye_array(M.shape[0], format="csc"))
+            factor = symmetric_lu(M + SAME * top * sp.eye_array(M.shape[0], format="csc"))
         if self.free is None:
             return lambda G: 0.5 * factor.solve(G)
 

@@ -11,6 +11,7 @@ from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.objective import typical_size
+from npkl_models.lowrank.tolerances import SAME, STEEP
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
 from npkl_models.model.facts import constrained
 from npkl_models.model.statement import Statement
@@ -19,7 +20,7 @@ from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
-MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights, which exceed so many means of diag C
+MIDDLE = 30_000  # largest order for it at large weights
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
@@ -27,7 +28,6 @@ FIRST_STEP = 1e-3  # the new column's share of the trace if there are constraint
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
 WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
 FAINT = 1e-2  # a column whose squared entries are all below this share of the mean squared row is faint
-NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dropped
 
 
 def auto_rank(problem: Statement) -> int:
@@ -111,7 +111,7 @@ def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
     return np.hstack([rotated, noise])
 
 
-def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
+def drop_null_columns(V: Array, share: float = SAME) -> Array:
     """The factor without columns below a share of the largest eigenvalue; at least one column remains."""
     values, rotation = np.linalg.eigh(V.T @ V)
     keep = values > share * values[-1]

@@ -17,19 +17,19 @@ from dataclasses import dataclass
 
 from npkl_models.lowrank.comparisons import compares, comparisons, refused
 from npkl_models.lowrank.cost import sweeping_cost
+from npkl_models.lowrank.descent import FactorPlan
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.structure import Structure, structure, unbounded_rows
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
 
 @dataclass(frozen=True)
-class BCDPlan(EnginePlan):
-    """The plan of block coordinate descent; tables are made when the run begins."""
+class BCDPlan(FactorPlan):
+    """The plan of block coordinate descent."""
 
     options: BCDOptions
     iterations = 20_000
@@ -38,12 +38,6 @@ class BCDPlan(EnginePlan):
         start = starting_factor(self.problem, self.options)
         cold = self.options.start is None
         return BCDEngine(self.problem, _structure(self.problem), self.options, start, cold)
-
-    def describe(self) -> str:
-        engine = self.engine()
-        (n, r), entries = engine.V.shape, self.problem.cost.nnz
-        words = f"V is {n} x {r}, {engine.pairs.size} pairs, {entries} cost entries"
-        return f"{words}; about {8e-6 * (6 * n * r + 4 * entries):.3g} MB"
 
 
 def _structure(problem: Statement) -> Structure:

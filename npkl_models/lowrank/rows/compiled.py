@@ -13,8 +13,9 @@ solves (mu I + W'W) u = c with mu = mu + 4 a ||u||^2 [mu larger and ||v|| = b at
 equation in mu, as in a trust region (`compiled_secular`). A loss on K_ii is a part of mu and a.
 
 For a loss of several pieces, the piece at v replaces the loss, until the new row lies on the same pieces. If
-the objective rises, or the pieces have no minimum, quadratics of the largest curvature replace the losses for
-one step: they lie nowhere below the losses. So no step raises the objective.
+the objective rises, the step is halved. On distances the row problem is not convex: there, or if the pieces
+have no minimum, quadratics of the largest curvature replace the losses for one step, and lie nowhere below
+them. So no step raises the objective.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from npkl_models.lowrank.rows.compiled_parts import (
     put,
 )  # fmt: skip
 from npkl_models.lowrank.rows.compiled_secular import shift_of, solve_row
-from npkl_models.lowrank.tolerances import INNER_STEPS, ROUNDING, SAME
+from npkl_models.lowrank.tolerances import HALVED, ROUNDING, SAME, STEPS
 
 SIGNATURES = {
     "sweep": f"void(intp[::1], f8[:, ::1], {COST}, "
@@ -111,8 +112,8 @@ def _assemble(
     count = k
     put(T, U, 1.0, V, i)
     put(T, C, 1.0, T, PULL)
-    put(T, MEAN, 0.0, V, i)
     if apart:
+        put(T, MEAN, 0.0, V, i)
         for j in range(k):
             if far[first + j]:
                 quartic += 0.5 * model[0, j]
@@ -127,7 +128,7 @@ def _assemble(
     for j in range(k):
         scale = math.sqrt(model[0, j])
         put(W, j, 1.0, V, neighbor[first + j])
-        if far[first + j]:
+        if apart and far[first + j]:
             add(W, j, -1.0, T, MEAN)
             weight, scale = 2 * (model[0, j] * dot(W, j, W, j) + model[1, j]), 2 * scale
             mu += weight
@@ -157,15 +158,15 @@ def _gram(T: Array, W: Array, k: int, G: Array, direct: bool) -> None:  # pragma
 @part()
 def _solved(
     i: int, k: int, V: Array, own: Row, T: Array, W: Array, G: Array, L: Array
-) -> None:  # pragma: no cover
-    """Set row i to the solution u of the row problem with k rows of W."""
+) -> bool:  # pragma: no cover
+    """Set row i to the solution u of the row problem with k rows of W; whether row k of L has W u."""
     direct = k >= V.shape[1]
     order = V.shape[1] if direct else k
     _gram(T, W, k, G, direct)
     mu = shift_of(own, dot(T, U, T, U), dot(T, C, T, C), G, order, L, direct)
     if not mu > 0.0:
         hard_row(own, W[:k], T[C], T[U], V[i])
-        return
+        return False
     solve_row(mu, G, order, L)
     if direct:
         put(V, i, 1.0, L, order)
@@ -173,13 +174,17 @@ def _solved(
         put(V, i, 1 / mu, T, C)
         for j in range(k):
             add(V, i, -L[k, j] / mu, W, j)
+    return not direct
 
 
 @part()
 def _measured(
-    i: int, k: int, V: Array, own: Row, T: Array, W: Array
+    i: int, k: int, V: Array, own: Row, T: Array, W: Array, L: Array, short: bool
 ) -> tuple[float, float]:  # pragma: no cover
-    """The fall of the row problem from the old u to row i, and the squared gradient at the old u."""
+    """The fall of the row problem from the old u to row i, and the squared gradient at the old u.
+
+    If ``short``, row k of L has W u.
+    """
     mu0, quartic, radius = own
     old, new, fall, across, steep = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(V.shape[1]):
@@ -188,7 +193,7 @@ def _measured(
     for a in range(V.shape[1]):
         T[GRADIENT, a] = (mu0 + 4 * quartic * old) * T[U, a] - T[C, a]
     for j in range(k):
-        before, after = dot(W, j, T, U), dot(W, j, V, i)
+        before, after = dot(W, j, T, U), L[k, j] if short else dot(W, j, V, i)
         fall += 0.5 * (before * before - after * after)
         add(T, GRADIENT, before, W, j)
     for a in range(V.shape[1]):
@@ -213,9 +218,9 @@ def _step(
     problem, count = _assemble(place, V, pairs, model, T, W, own, apart)
     if doubts and problem[1] == 0.0 and problem[0] <= COERCIVE * abs(own[0]):
         return False
-    _solved(i, count, V, problem, T, W, G, L)
+    short = _solved(i, count, V, problem, T, W, G, L)
     if first:
-        fall, steep = _measured(i, count, V, problem, T, W)
+        fall, steep = _measured(i, count, V, problem, T, W, L, short)
         measured[0] += fall
         measured[1] += steep
     if apart:
@@ -231,7 +236,7 @@ def _update(
     apart, pieces = kinds
     T, model, fallen = work[0], work[4], measured[0]
     place = i, pairs[0][i], pairs[0][i + 1] - pairs[0][i]
-    turn, above, retried, before, now = 0, False, False, 0.0, 0.0
+    turn, tries, above, before, now = 0, 0, False, 0.0, 0.0
     while True:
         if pieces:
             new, changed = _value(place, V, pairs, model, T, own, above)
@@ -239,13 +244,15 @@ def _update(
                 before = now = new
             elif not above:
                 if new > now + ROUNDING * (abs(new) + abs(now)):
-                    put(V, i, 1.0, T, KEPT)
-                    if retried:
+                    tries, above = tries + 1, apart
+                    failed = tries > (1 if apart else HALVED)
+                    put(V, i, 0.0 if failed or apart else 0.5, V, i)
+                    add(V, i, 1.0 if failed or apart else 0.5, T, KEPT)
+                    if failed:
                         break
-                    above = True
                     continue
                 rises, now = new > now, min(new, now)
-                if rises or turn >= INNER_STEPS or not changed:
+                if rises or turn >= STEPS or not (changed or tries):
                     break
             put(T, KEPT, 1.0, V, i)
         else:
@@ -255,7 +262,7 @@ def _update(
         ):
             above = True
             continue
-        turn, retried, above = turn + 1, above, False
+        turn, tries, above = turn + 1, int(above), False
         if not pieces:
             return
     measured[0] = fallen + before - now

@@ -24,7 +24,7 @@ import numpy as np
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled
 from npkl_models.lowrank.rows.compiled_parts import COST, LOSSES, Cost, Losses, piece, pull_cost
-from npkl_models.lowrank.tolerances import HALVED, ROUNDING
+from npkl_models.lowrank.tolerances import ENOUGH, HALVED, ROUNDING
 
 SIGNATURES = {
     "sweep_compared": f"void(intp[::1], f8[:, ::1], {COST}, "
@@ -34,7 +34,6 @@ SIGNATURES = {
 TURNS = 8  # the largest number of steps of conjugate gradients for a row
 SOLVED = 1e-4  # they end below this share of the first squared residual
 MOSTLY_CONVEX = 1e-2  # below this share of mu0, mu is taken without its negative terms
-ENOUGH = 1e-4  # the share of the fall along the tangent that a step must reach
 
 Places = tuple[Index, Index, Index, Index, Array]  # start, plus, minus, which, bent: see `CompareSweeper`
 Room = tuple[

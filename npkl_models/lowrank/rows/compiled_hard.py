@@ -11,7 +11,8 @@ import numpy as np
 
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled
-from npkl_models.lowrank.rows.compiled_secular import LAST, NARROW, SINGULAR, STEPS, Line, rational_step
+from npkl_models.lowrank.rows.compiled_secular import LAST, SINGULAR, Line, rational_step
+from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
 
 @compiled
@@ -60,7 +61,7 @@ def _along_root(
             high = t
         step = rational_step(t, norm2, falls, slope, zero, level)
         found = abs(step) <= LAST * t
-        if found or high - low <= NARROW * high:
+        if found or high - low <= ROUNDING * high:
             return t + step if found else t
         t += step
         if not low < t < high:

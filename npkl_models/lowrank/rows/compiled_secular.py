@@ -13,12 +13,11 @@ import math
 
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled
+from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
-STEPS = 60
 INNER = 8
 LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
 SETTLED = 1e-3 * LAST**2  # the same for the steps of the inner iteration
-NARROW = 1e-15  # a smaller relative interval counts as rounding
 CANCELLED = 1e-10  # if ||mu u||^2 is a smaller share of ||c||^2, it is lost to rounding in a Gram system
 SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is singular to rounding
 
@@ -112,7 +111,7 @@ def _root(
             high = mu
         step = rational_step(mu, norm2, falls, slope, zero, level)
         found = abs(step) <= LAST * mu
-        if found or high - low <= NARROW * high:
+        if found or high - low <= ROUNDING * high:
             mu += step if found else 0.0
             lost, trace = (slope * (mu - zero) + level) * mu * mu <= CANCELLED * G[k, k], 0.0
             for j in range(k):

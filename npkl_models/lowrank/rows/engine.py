@@ -14,7 +14,7 @@ from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import VAST, sweep_seconds
-from npkl_models.lowrank.descent import SETTLED, FactorEngine
+from npkl_models.lowrank.descent import FactorEngine
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import drop_faint_columns, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
@@ -26,13 +26,13 @@ from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import Handover
 from npkl_models.lowrank.rows.sweeps import Sweeper, radius_of
 from npkl_models.lowrank.structure import Structure
+from npkl_models.lowrank.tolerances import ROUNDING
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.watch import logger
 
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
-SMALL = 1e-14  # the same share after a column was added, because a new column starts small
 FADING = 1e-4  # the same share before Newton steps: vanishing columns are a null space
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
@@ -105,7 +105,7 @@ class BCDEngine(FactorEngine):
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
                 self._try(rescaled(self.problem, trial))
-        if not self.model.smooth and self.misfit > SETTLED and self.solved():
+        if not self.model.smooth and self.misfit > ROUNDING and self.solved():
             self._move_multipliers()
         if self._due() and self.options.newton and self.model.exact:
             self._hand_over()
@@ -123,7 +123,7 @@ class BCDEngine(FactorEngine):
         y, V = self.multipliers(), self.V
         if self.options.rank == "auto":
             faint = self.handover.predicts and not self.grown
-            V = drop_faint_columns(V) if faint else drop_null_columns(V, SMALL if self.grown else FADING)
+            V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else FADING)
         options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
         finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V)
         if not finisher.f.smooth:
@@ -132,7 +132,7 @@ class BCDEngine(FactorEngine):
 
     def _narrow(self) -> None:
         """Drop columns that have become negligible: many columns help at the beginning, few remain."""
-        V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
+        V = drop_null_columns(self.V, ROUNDING if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
             self.V = aligned(V)
             self.merit = self._evaluate()

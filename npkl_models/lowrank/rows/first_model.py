@@ -7,10 +7,10 @@ import numpy as np
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.structure import Structure
+from npkl_models.lowrank.tolerances import STEEP
 from npkl_models.model.statement import Statement
 
 BETA_FIRST = 0.3  # the first beta of kinked losses, as a share of the largest weight
-HARD = 10.0  # steep losses are softened until beta reaches this multiple of the mean diagonal of the cost
 
 
 def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:
@@ -25,6 +25,5 @@ def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:
     if not (cold and entries and exact.quadratic):
         return exact
     scale = float(np.mean(np.abs(problem.cost.diagonal())))
-    if not 0 < HARD * scale < float(exact.ramps()[0].max()):
-        return exact
-    return EdgeModel(pairs, beta=scale, hard=HARD * scale)
+    hard = 2 * STEEP * scale  # the curvature of the square is two
+    return EdgeModel(pairs, beta=scale, hard=hard) if 0 < hard < float(exact.ramps()[0].max()) else exact
