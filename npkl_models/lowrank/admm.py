@@ -124,11 +124,7 @@ class ADMMEngine(FactorEngine):
         return True
 
     def _watch_progress(self) -> None:
-        """If the residual stops falling, end over-relaxation first, and later raise the floor of rho.
-
-        The problem is not convex in V and U together. With over-relaxation or a small rho the run may
-        oscillate between two factors, while the objective grows too little to begin again.
-        """
+        """If the residual stops falling, end over-relaxation first, and later raise the floor of rho."""
         self.since += 1
         if self.residual <= 0.5 * self.lowest:
             self.lowest, self.since = self.residual, 0
@@ -148,10 +144,7 @@ class ADMMEngine(FactorEngine):
         return self.model.multipliers(self.problem, self.V, derivative, None)
 
     def solve_rows(self, U: Array, center: Array, transposed: bool) -> Array:
-        """Solve for all rows of one side with the other fixed: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
-
-        M = rho I, plus G U'U with tr K^2. With tr K^2, M = R R' is factorised, and v = w R^-1.
-        """
+        """Solve (M + sum h_j u_j u_j') v = c for all rows of one side, eqs. (11)-(13); M = rho I + G U'U."""
         pairs = self.pairs
         c = center - self.problem.cost @ U - pairs.linear[:, None] * U
         level, back = np.full(pairs.n, self.rho), None

@@ -38,7 +38,6 @@ APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of di
 COMPARED_PLACE = 1e-9  # seconds of a sweep for each number of a comparison in a row
 COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
 COMPARED_DESCENTS = 3.0  # factor for descents on smooth losses (regret.py --of comparisons)
-AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers p whose optimal kernels have many small eigenvalues; their factor
@@ -49,22 +48,10 @@ RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 def factor_cost(
     problem: Statement, iterations: int, products: float = 3.0, kinked: float = 2.0, row: float = 0.0
 ) -> Cost:
-    """The cost of a number of iterations.
+    """The cost of iterations with so many products of C and V, and ``row`` seconds for each row of V.
 
-    It grows if the weights are large or an eigenvalue of C is near zero.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    iterations : int
-        Number of iterations.
-    products : float
-        Products of C and V in an iteration.
-    kinked : float
-        Factor for a problem with a kink in a loss or with a constraint.
-    row : float
-        Seconds of an iteration for each row of V.
+    It grows if the weights are large or an eigenvalue of C is near zero, and by the factor ``kinked`` for a
+    kink in a loss or a constraint.
     """
     rank, entries = auto_rank(problem), product_entries(problem)
     held = sum(part.functional.size for part in problem.constraints)
@@ -137,7 +124,7 @@ def _apart_cost(problem: Statement) -> Cost:
     newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
     seconds = sweeps * sweep_seconds(problem, 1, True)
     if (stiffness(problem) or 0.0) > APART_STIFF:
-        seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
+        seconds += newton.seconds
     return Cost(seconds, newton.bytes, anytime=True)
 
 
@@ -161,10 +148,7 @@ def iteration_seconds(problem: Statement, rank: int, products: float, row: float
 
 @fact
 def stiffness(problem: Statement) -> float | None:
-    """The stiffness of soft distances over (nearly) all centred kernels, in units of C; None without them.
-
-    The stiffer the distances are, the shorter are the steps of a factor, whatever the preconditioner.
-    """
+    """The stiffness of soft distances over (nearly) all centred kernels, in units of C; None without them."""
     parts = problem.terms
     if problem.basis is None or 2 * problem.order < problem.n or problem.constraints:
         return None
@@ -176,11 +160,9 @@ def stiffness(problem: Statement) -> float | None:
 
 @fact
 def condition(problem: Statement) -> float:
-    """An estimate of the ratio of largest to smallest curvature that a first-order solver meets.
+    """An estimate of the largest weight over a floor of the spectrum of C, as first-order solvers meet it.
 
-    It is the largest weight of a loss, divided by a floor of the spectrum. The floor is an estimate of the
-    smallest eigenvalue of C (a Rayleigh quotient after a few steps of Jacobi's iteration). The shift of the
-    regulariser and the weight of losses on the diagonal are added to the floor.
+    The floor is a Rayleigh quotient after steps of Jacobi's iteration; shift and diagonal weights add to it.
     """
     C, x = problem.cost, np.ones(problem.n)
     own = C.diagonal()

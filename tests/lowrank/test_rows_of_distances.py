@@ -9,8 +9,8 @@ import npkl_models as nm
 from npkl_models.linalg import LowRankUpdate, dense
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.coupled_sweeps import CoupledSweeper
 from npkl_models.lowrank.rows.coupling import cost_of_rows
+from npkl_models.lowrank.rows.sweeps import CoupledSweeper
 from npkl_models.model.basis import centred_wavelets
 
 N = 24

@@ -148,11 +148,7 @@ def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPla
 
 
 def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
-    """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
-
-    With constraints the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
-    does a run whose losses of distances have kinks: there the objective rises along a new column alone.
-    """
+    """The plan of burer_monteiro from rank 2, but not with constraints or kinks of distances."""
     start = options
     kinks = restorable(problem) and not all(term.loss.smooth for term in problem.losses)
     if options.rank == "auto" and options.start is None and not constrained(problem) and not kinks:

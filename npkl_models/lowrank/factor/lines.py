@@ -25,10 +25,7 @@ class Line(NamedTuple):
 
 
 class Path:
-    """The line t -> W + t D from a point of an objective; `at` gives f(W + t D) - f(W) as a `Line`.
-
-    ``curvature`` is <S, DD'>.
-    """
+    """The line t -> W + t D; `at` gives f(W + t D) - f(W). ``curvature`` is <S, DD'>."""
 
     def __init__(self, f: FactorObjective, point: Point, D: Array, curvature: float) -> None:
         self.f, self.start = f, point

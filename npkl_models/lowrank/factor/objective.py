@@ -143,11 +143,7 @@ class FactorObjective:
         return G if self.held is None else self.held.masked(G)
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
-        """The map of G to an approximate inverse of the Hessian at the point applied to G.
-
-        The inverse is that of the row blocks. With a basis, it is a Laplacian of the graph if all values are
-        distances, else a multiple of the identity.
-        """
+        """An approximate inverse of the Hessian: row blocks with couplings, or a Laplacian for distances."""
         if self.distances:
             solve = self._springs.at(point.z, point.slope, point.bend, point.W.shape[1])
             return solve if self.held else lambda G: self.drop(solve(self.lift(G)))
@@ -225,10 +221,7 @@ class Point:
     gradient: Array
 
     def bent(self, a: Array) -> float:
-        """The part of the second derivatives phi'' in the curvature along a direction.
-
-        ``a`` are the derivatives of all values along the direction.
-        """
+        """The part of the second derivatives phi'' in the curvature along a direction with dz = a."""
         return float(self.bend @ a**2)
 
 

@@ -22,12 +22,7 @@ LEAST = 1e-2  # smaller diagonal entries of the slack are raised to this share o
 
 
 class HessianBlocks:
-    """The diagonal blocks of the Hessian, one for each row of V; `at` inverts them at a point.
-
-    Block i is the r x r matrix 2 S_ii I + sum_e bend_e g_e g_e', where g_e is the derivative of z_e in row i.
-    bcd inverts the same matrices. Large weights of pairs make the Hessian ill-conditioned, and the blocks
-    contain them.
-    """
+    """The diagonal blocks of the Hessian, 2 S_ii I + sum_e bend_e g_e g_e' for each row, to invert."""
 
     def __init__(self, incidence: Incidence) -> None:
         t, n = incidence, incidence.n
@@ -70,8 +65,7 @@ FLOOR = 1e-3  # this share of the size of the cost is added to the diagonal: a L
 class LaplacianPreconditioner:
     """A preconditioner for distances: a Laplacian on their graph, which `at` factorises at a point.
 
-    With ``moved`` (n x f), the Laplacian is restricted to these columns of the basis, and the map goes from
-    the rows ``free`` of the unknown to themselves. Held rows, such as those of anchors, do not move.
+    ``moved`` (n x f) are the columns of the basis for the rows ``free``; held rows do not move.
     """
 
     def __init__(

@@ -33,11 +33,9 @@ FAINT = 1e-2  # a column whose squared entries are all below this share of the m
 def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
-    A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
-    square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
-    that is added costs a look. Orders above that of dense proofs get 8; up to 30,000 points they do so only
-    if no weight is large beside the cost. With 24 columns at 100,000 points (two Gaussians), three were left
-    after 100 sweeps, and the bounds were worse.
+    A basis with few columns gets a third of its size. Comparisons of distances get 3.5 times the square root
+    of n, as wrong answers among them raise the optimal rank. Orders above that of dense proofs get 8: more
+    columns fade away and worsen the bounds. Up to 30,000 points they get 2 ln n if weights are large.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not constrained(problem)
     share = -(-problem.order // BASIS_SHARE) if small else 0
@@ -64,11 +62,7 @@ def _compares(problem: Statement) -> bool:
 
 
 def _n_values(problem: Statement) -> int:
-    """The papers' m: the number of values of all terms.
-
-    If there are also losses on the diagonal (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
-    (2013, section 4). This gives the ranks of their Table 1: 31 on iris and 103 on a1a.
-    """
+    """The papers' m: a pair counts twice beside losses on the diagonal (Hu & Kwok 2013, section 4)."""
     every = sum(problem.sizes)
     diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.losses)
     return 2 * every - diagonal if diagonal else every
@@ -159,10 +153,7 @@ def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
 
 
 def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """The function t -> derivative of the objective at V V' + t u u', for problems without a regulariser.
-
-    A vector on few points gains so little that rounding hides the difference of the objectives.
-    """
+    """The derivative of t -> objective at V V' + t u u', as rounding may hide differences."""
     fixed = float(np.sum(u * (problem.cost @ u)))
     lines = list(zip(problem.losses, problem.values(V), problem.values(u), strict=True))
 
@@ -174,11 +165,7 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
 
 
 def widened(problem: Statement, V: Array) -> Array:
-    """The factor with half as many columns again, of small noise, if values are comparisons of distances.
-
-    Beside many comparisons, column after column is in vain: descent is trapped again and again at ranks a
-    little below the optimal one. With half as many columns again it is not.
-    """
+    """The factor with half as many columns again, of small noise, beside comparisons: one is in vain."""
     if not _compares(problem) or not problem.regularizer.vacuous or problem.constraints:
         return V
     more = min(int(np.ceil(WIDENED * V.shape[1])), problem.order) - V.shape[1]

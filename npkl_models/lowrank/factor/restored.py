@@ -26,13 +26,13 @@ from npkl_models.lowrank.factor.centred_system import (
 from npkl_models.lowrank.factor.minimisers import Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import drop_null_columns
+from npkl_models.lowrank.tolerances import STEPS
 
 FIRST_SHIFT, AGAIN_SHIFT, LEAST_SHIFT = 1.0, 1e-3, 1e-7  # tau over the size of C: first, after a reset, least
 RAISED, LOWERED = 8.0, 0.3  # factors of tau if all steps fail, and after a whole step
 TRIALS, LENGTHS, SHORTER = 12, 4, 0.4  # values of tau; lengths of the step for each tau; ratio of two lengths
 RESTORATIONS = 3  # solutions that restore the lengths after a step
 FILLED = 3e7  # if the entries of C times r^2 exceed this number, C is too dense to factorise
-COARSE = 60  # the largest number of steps of `Newton` at first
 SLOW = 1e-4  # steps of `Newton` end when one lowers the objective by less than this share
 
 
@@ -56,9 +56,9 @@ class RestoredNewton:
         self.count += 1
         r = point.W.shape[1]
         large = point.W.size * r > BLOCKS or f.problem.cost.nnz * r**2 > FILLED
-        if large or (self.system is None and self.count <= COARSE):
+        if large or (self.system is None and self.count <= STEPS):
             new = self.coarse.step(f, point)
-            self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
+            self.count = STEPS if point.value - new.value < SLOW * abs(new.value) else self.count
             return new
         found = self._restored(f, point)
         if found is None and not f.smooth:  # the multipliers have moved the kinks

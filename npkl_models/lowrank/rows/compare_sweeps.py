@@ -45,10 +45,7 @@ class CompareSweeper:
         return float(measured[0]) + self._move(V), float(np.sqrt(measured[1]))
 
     def _move(self, V: Array) -> float:
-        """Move all rows together to where they cost least, in place; the fall of the cost.
-
-        No comparison changes. Row by row, such a move is slow: the cost alone pulls it.
-        """
+        """Move all rows to where they cost least, in place; the fall. No comparison changes."""
         total = float(self.sums.sum())
         if not total > 0:
             return 0.0

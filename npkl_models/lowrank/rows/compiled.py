@@ -216,7 +216,7 @@ def _step(
     apart, first, doubts = how
     i = place[0]
     problem, count = _assemble(place, V, pairs, model, T, W, own, apart)
-    if doubts and problem[1] == 0.0 and problem[0] <= COERCIVE * abs(own[0]):
+    if apart and doubts and problem[1] == 0.0 and problem[0] <= COERCIVE * abs(own[0]):
         return False
     short = _solved(i, count, V, problem, T, W, G, L)
     if first:
@@ -226,6 +226,16 @@ def _step(
     if apart:
         add(V, i, 1.0, T, MEAN)
     return True
+
+
+@part()
+def _back(i: int, V: Array, T: Array, apart: bool, tries: int) -> bool:  # pragma: no cover
+    """Move row i half of the way to the old row, all the way on distances; whether it stays there."""
+    failed = tries > (1 if apart else HALVED)
+    share = 1.0 if failed or apart else 0.5
+    put(V, i, 1 - share, V, i)
+    add(V, i, share, T, KEPT)
+    return failed
 
 
 @part()
@@ -245,10 +255,7 @@ def _update(
             elif not above:
                 if new > now + ROUNDING * (abs(new) + abs(now)):
                     tries, above = tries + 1, apart
-                    failed = tries > (1 if apart else HALVED)
-                    put(V, i, 0.0 if failed or apart else 0.5, V, i)
-                    add(V, i, 1.0 if failed or apart else 0.5, T, KEPT)
-                    if failed:
+                    if _back(i, V, T, apart, tries):
                         break
                     continue
                 rises, now = new > now, min(new, now)
@@ -257,9 +264,7 @@ def _update(
             put(T, KEPT, 1.0, V, i)
         else:
             _straight(place, pairs[3], model)
-        if not _step(
-            place, V, pairs, own, work, measured, (apart, turn == 0, apart and pieces and not above)
-        ):
+        if not _step(place, V, pairs, own, work, measured, (apart, turn == 0, not above)):
             above = True
             continue
         turn, tries, above = turn + 1, int(above), False

@@ -36,9 +36,8 @@ SOLVED = 1e-4  # they end below this share of the first squared residual
 MOSTLY_CONVEX = 1e-2  # below this share of mu0, mu is taken without its negative terms
 
 Places = tuple[Index, Index, Index, Index, Array]  # start, plus, minus, which, bent: see `CompareSweeper`
-Room = tuple[
-    Array, Array, Array, Array, Array
-]  # D; slope, curvature, z and change of z: one for a comparison
+# D; slope, curvature, z and change of z: one for a comparison
+Room = tuple[Array, Array, Array, Array, Array]
 Rows = tuple[Array, Array, Array, Array, Array]  # the pull of the cost, gradient, u, residual, direction
 
 
@@ -120,15 +119,9 @@ def _bend(
 
 @compiled
 def _move(
-    i: int,
-    V: Array,
-    own: tuple[float, float],
-    z: Array,
-    places: Places,
-    losses: Losses,
-    room: Room,
+    i: int, V: Array, own: tuple[float, float], z: Array, places: Places, losses: Losses, room: Room,
     rows: Rows,
-) -> float:  # pragma: no cover
+) -> float:  # fmt: skip # pragma: no cover
     """Move row i along u, halved until the objective falls; returns the fall. ``own``: mu0, size."""
     start, _, _, which, bent = places
     D, _, _, value, linear = room

@@ -51,9 +51,8 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
 def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, float]:  # pragma: no cover
     """||u||^2 and its derivative for u = (mu I + W'W)^-1 c.
 
-    From WW': let b = W c, x = (mu I + WW')^-1 b. Then W u = x and ||u||^2 = (c'c - x'b - mu x'x) / mu^2. Its
-    derivative is -2 (||u||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x. From
-    W'W: u = x, and the derivative is -2 x'(mu I + W'W)^-1 x.
+    From WW' with x = (mu I + WW')^-1 W c: ||u||^2 = (c'c - x'Wc - mu x'x) / mu^2, and the derivative is
+    -2 (||u||^2 - x'(mu I + WW')^-1 x) / mu. From W'W: u = x, and it is -2 x'(mu I + W'W)^-1 x.
     """
     solve_row(mu, G, k, L)
     left, inner, size = G[k, k], 0.0, 0.0
@@ -77,9 +76,8 @@ def rational_step(
 ) -> float:  # pragma: no cover
     """The step to the root of t^2 norm2 / (t + d)^2 = slope (now + d - zero) + level, t = -2 norm2 / falls.
 
-    The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
-    (More & Sorensen 1983). Newton's method finds the root of the model. Where the norm does not fall (this is
-    rounding), the step leaves the interval, which is then halved.
+    The model is exact for a single eigenvalue (More & Sorensen 1983). Where the norm does not fall, which is
+    rounding, the step leaves the interval, which is then halved.
     """
     if not falls < 0:
         return -2 * now

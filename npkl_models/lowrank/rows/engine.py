@@ -19,12 +19,11 @@ from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import drop_faint_columns, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
-from npkl_models.lowrank.rows.coupled_sweeps import CoupledSweeper
 from npkl_models.lowrank.rows.coupling import cost_of_rows
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
 from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import Handover
-from npkl_models.lowrank.rows.sweeps import Sweeper, radius_of
+from npkl_models.lowrank.rows.sweeps import CoupledSweeper, Sweeper, radius_of
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import ROUNDING
 from npkl_models.model.incidence import Adjoint
@@ -33,7 +32,6 @@ from npkl_models.model.statement import Statement
 from npkl_models.solve.watch import logger
 
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
-FADING = 1e-4  # the same share before Newton steps: vanishing columns are a null space
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
 
@@ -123,7 +121,7 @@ class BCDEngine(FactorEngine):
         y, V = self.multipliers(), self.V
         if self.options.rank == "auto":
             faint = self.handover.predicts and not self.grown
-            V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else FADING)
+            V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else DEAD)
         options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
         finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V)
         if not finisher.f.smooth:

@@ -16,9 +16,8 @@ BETA_FIRST = 0.3  # the first beta of kinked losses, as a share of the largest w
 def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:
     """The model of the losses to begin with.
 
-    From a random start (``cold``), square losses that are steep beside the cost are softened. Far from their
-    targets they allow short steps only, one row after the other. Envelopes with a penalty of the size of the
-    cost let rows move together, and their multipliers keep what was reached while the penalty grows.
+    From a random start (``cold``), square losses that are steep beside the cost are softened: envelopes with
+    a penalty of the size of the cost let rows move together, and multipliers keep what was reached.
     """
     exact = EdgeModel(pairs, beta=BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
     entries = pairs.size > 0 and pairs.apart is None and not isinstance(pairs, Comparisons)
