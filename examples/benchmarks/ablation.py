@@ -22,16 +22,17 @@ import numpy as np
 from ledger import affinity
 
 import npkl_models as nm
+from npkl_models.lowrank import edges
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor import burer_monteiro, incomplete, minimisers, rank
-from npkl_models.lowrank.rows import engine, extrapolation, first_model, handover
+from npkl_models.lowrank.rows import engine, extrapolation, handover
 
 LOSSES, GAMMAS, SHIFTS = ("square", "squared_hinge", "hinge"), (1.0, 100.0), (0.0, 0.1)
 GAIN = 1.1  # a ratio below this is no gain
 
 
 def _plain_model(problem, pairs, cold):
-    return EdgeModel(pairs, beta=first_model.BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
+    return EdgeModel(pairs, beta=edges.BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
 
 
 def _short_column(problem, V, direction):

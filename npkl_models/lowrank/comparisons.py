@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Index
 from npkl_models.lowrank.structure import Block, Structure, without_ramps
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.incidence import Incidence
@@ -24,9 +24,6 @@ class Comparisons(Structure):
     def incidence(self) -> Incidence:
         parts = DistanceDifferences(self.n, (self.i, self.j, self.far)).triplets()
         return Incidence(parts.owner, parts.row, parts.column, parts.coefficient, self.n, self.size)
-
-    def pair_values(self, V: Array, U: Array | None = None) -> Array:
-        return self.incidence.of_product(V, V if U is None else U)
 
 
 def compares(problem: Statement) -> bool:

@@ -38,8 +38,6 @@ class FactorEngine(Engine):
         What the gradient of the smooth model may cost, relative to the size of the objective.
     misfit : float
         What the next move of the multipliers may cost; 0 for a smooth problem.
-    finisher : FactorEngine or None
-        The engine that has taken over.
     """
 
     problem: Statement

@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 46_700),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 45_600),
     "lines of tests": (lambda: lines(TESTS), 30_600),
     "numeric constants at module level": (lambda: constants(PACKAGE), 800),
     "public names": (lambda: len(nm.__all__), 110),

@@ -5,9 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows import first_model as of_first_model
-from npkl_models.lowrank.rows.first_model import first_model
+from npkl_models.lowrank.edges import BETA_FIRST, EdgeModel, first_model
 from npkl_models.lowrank.structure import structure
 
 
@@ -29,7 +27,7 @@ def test_steep_square_losses_begin_softened_and_others_do_not() -> None:
     assert began(stated(100.0, loss="squared_hinge")).smooth  # no gain was measured
     hinge = began(stated(100.0, loss="hinge"))
     assert not hinge.smooth
-    assert hinge.beta == of_first_model.BETA_FIRST * 100.0
+    assert hinge.beta == BETA_FIRST * 100.0
 
 
 @pytest.mark.parametrize("gamma", [30.0, 100.0, 1000.0])

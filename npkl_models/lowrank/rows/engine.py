@@ -15,13 +15,13 @@ from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import VAST, sweep_seconds
 from npkl_models.lowrank.descent import FactorEngine
+from npkl_models.lowrank.edges import first_model
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import drop_faint_columns, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
 from npkl_models.lowrank.rows.coupling import cost_of_rows
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
-from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import Handover
 from npkl_models.lowrank.rows.sweeps import CoupledSweeper, Sweeper, radius_of
 from npkl_models.lowrank.structure import Structure
@@ -91,7 +91,6 @@ class BCDEngine(FactorEngine):
         return grows
 
     def sweep_seconds(self) -> float:
-        """The predicted seconds of a sweep."""
         return sweep_seconds(self.problem, self.V.shape[1], self.pairs.apart is not None)
 
     def step(self) -> None:

@@ -1,8 +1,7 @@
 """When Newton steps take over from sweeps.
 
-A sweep minimises over each row alone. It is quick, and a row that only weak edges hold goes all the way round
-a curved valley in one sweep. But heavy pairs let a row move only as far as its partners allow, so that sweeps
-are slow where many rows must move together. Newton steps move them together.
+A sweep minimises over each row alone. Heavy pairs let a row move only as far as its partners allow, so that
+sweeps are slow where many rows must move together. Newton steps move them together.
 """
 
 from __future__ import annotations
