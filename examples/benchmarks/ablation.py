@@ -22,17 +22,17 @@ import numpy as np
 from ledger import affinity
 
 import npkl_models as nm
+from npkl_models.lowrank import edges
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor import burer_monteiro, incomplete, minimisers, rank
-from npkl_models.lowrank.factor.rank import FactorEngine
-from npkl_models.lowrank.rows import engine, extrapolation, first_model, handover
+from npkl_models.lowrank.rows import engine, extrapolation, handover
 
 LOSSES, GAMMAS, SHIFTS = ("square", "squared_hinge", "hinge"), (1.0, 100.0), (0.0, 0.1)
 GAIN = 1.1  # a ratio below this is no gain
 
 
 def _plain_model(problem, pairs, cold):
-    return EdgeModel(pairs, beta=first_model.BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
+    return EdgeModel(pairs, beta=edges.BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
 
 
 def _short_column(problem, V, direction):
@@ -45,18 +45,15 @@ MECHANISMS: dict[str, list[tuple[object, str, object]]] = {
     "softened start": [(engine, "first_model", _plain_model)],
     "extrapolation": [(extrapolation.Extrapolation, "propose", lambda self, V: None)],
     "narrowing": [(engine.BCDEngine, "_narrow", lambda self: None)],
-    "Newton steps": [(handover.Handover, "due", lambda self, *given: False)],
-    "prediction of the rest": [(handover.Handover, "_long", lambda self, *given: False)],
+    "Newton steps": [(engine.BCDEngine, "_due", lambda self: False)],
+    "prediction of the rest": [(handover.Handover, "shorter", lambda self, *given: False)],
     "closeness before Newton steps": [(handover, "CLOSE", np.inf)],
     "faint columns": [(engine, "drop_faint_columns", lambda V: V)],
     "longer inner solves": [(minimisers, "MORE", 1)],
-    "curved paths": [(minimisers, "WHOLE", np.inf)],
     "incomplete factors": [(incomplete.IncompleteHessian, "worth", staticmethod(lambda blocks, rank: False))],
     "sharper multipliers": [(burer_monteiro, "sharpens", lambda f, point: False)],
-    "corrections": [(FactorEngine, "correct", lambda self, directions: False)],
     "exact new columns": [(rank, "escape", _short_column)],
     "softer after growth": [(burer_monteiro, "SOFTER", 1.0)],
-    "early multipliers": [(engine, "EARLY", 0.3)],
     "columns by ln n": [(rank, "PER_LOGARITHM", 0)],
     "quasi-Newton steps first": [
         (burer_monteiro, "MINIMISERS", {"newton": minimisers.Newton, "lbfgs": minimisers.Newton})

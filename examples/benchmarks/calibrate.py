@@ -5,8 +5,7 @@ from common import problem, report, seconds, unit
 
 import npkl_models as nm
 from npkl_models.conic.cost import SCS_SECONDS
-from npkl_models.linalg.compile import available
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
+from npkl_models.lowrank.cost import ROW
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
 from npkl_models.solve.cost import PRODUCT
@@ -15,12 +14,8 @@ P = problem("two_gaussians", 20_000)
 r = 8
 product = unit(P, r) / (P.cost.nnz * r)
 V = np.random.default_rng(0).normal(size=(P.n, r)) / np.sqrt(r)
-rows = {}
-for kernel in ("numpy", "numba"):
-    if kernel == "numba" and not available():
-        continue
-    engine = BCDPlan(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine()
-    rows[kernel] = (seconds(lambda e=engine: e.sweeper.run(e.V), 5) - product * P.cost.nnz * r) / P.n
+engine = BCDPlan(P, BCDOptions(start=V, rank=r)).engine()
+row = (seconds(lambda: engine.sweeper.run(engine.V), 5) - product * P.cost.nnz * r) / P.n
 small = problem("iris")
 scs = seconds(lambda: small.solve("sdp", solver="SCS"), 1)
 runs = {}
@@ -33,7 +28,6 @@ for backend in ("bcd", "burer_monteiro", "hybrid", "admm"):
     }
 report(
     benchmark="calibrate", PRODUCT=[product, PRODUCT],
-    ROW_NUMPY=[rows["numpy"], ROW_NUMPY],
-    ROW_COMPILED=[rows.get("numba"), ROW_COMPILED],
+    ROW=[row, ROW],
     SCS_SECONDS=[scs / small.n**3, SCS_SECONDS], iris=runs,
 )  # fmt: skip

@@ -1,9 +1,8 @@
 """Soft distances by rows and by other solvers: seconds, gap, status, and who has found the last digits.
 
 ``python distances.py [N ...] [--sets S,S] [--weights W,W] [--backends B,B] [--draws D] [--limit S]``.
-Each run has a problem of its own: what a certificate has found out about one is not found again. "bcd" is
-timed with its loops compiled, "bcd_numpy" without. Every line is the median of the draws in seconds, and
-their worst gap; "newton" counts the draws that Newton steps ended.
+Each run has a problem of its own: what a certificate has found out about one is not found again. Every line
+is the median of the draws in seconds, and their worst gap; "newton" counts the draws that Newton steps ended.
 """
 
 import argparse
@@ -56,9 +55,7 @@ def main() -> None:
         found = []
         for draw in range(options.draws):
             problem = stated(name, n, draw, weight)
-            more = {"kernel": "numpy"} if backend.endswith("_numpy") else {}
-            own = backend.removesuffix("_numpy")
-            found.append(problem.solve(own, time_limit=options.limit, **more))
+            found.append(problem.solve(backend, time_limit=options.limit))
         certified = sum(one.status is nm.Status.OPTIMAL for one in found)
         seconds = statistics.median(one.solve_time for one in found)
         gap = max(one.certificate.relative_gap for one in found)

@@ -77,8 +77,6 @@ class Certificate(Owner):
         Factor of the point; of a kernel that is not PSD, the factor of its PSD part.
     direction : ndarray of shape (n,)
         Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
-    directions : ndarray of shape (n, m), optional
-        Low eigenvectors of the slack before repair, on few points each, if they prevented a bound.
 
     Examples
     --------
@@ -107,10 +105,9 @@ class Certificate(Owner):
     multipliers: Multipliers = field(repr=False)
     point: Array = field(repr=False)
     direction: Array = field(repr=False)
-    directions: Array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("point", "direction", "directions"):
+        for name in ("point", "direction"):
             array = getattr(self, name)
             if array is not None:
                 object.__setattr__(self, name, owned(array))

@@ -68,7 +68,7 @@ def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Cert
     vector = np.zeros(problem.n)
     vector[parts.anchored] = dual.found.vector
     y = parts.unfold(dual.y)
-    found = replace(dual.found, vector=vector, raised=None, directions=None)
+    found = replace(dual.found, vector=vector, raised=None)
     repair = f"{ANCHORED} ({dual.repair})"
     return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
 
@@ -91,7 +91,7 @@ def bound_of_centred(
     dual = bound_from(centred, y, W, centred.objective_of_factor(W), upper, demand)
     if not np.isfinite(dual.bound):
         return None
-    found = replace(dual.found, vector=Q.Q @ dual.found.vector, raised=None, directions=None)
+    found = replace(dual.found, vector=Q.Q @ dual.found.vector, raised=None)
     return replace(dual, repair=f"{PLACED} ({dual.repair})", found=found)
 
 

@@ -148,7 +148,7 @@ def _certify(
         violation=violation, missed=missed, point_min_eigenvalue=given.min_eigenvalue,
         indefinite=given.indefinite, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
         multipliers=face.unfold(dual.y), point=given.V,
-        direction=face.problem.lift(dual.found.vector), directions=dual.found.directions,
+        direction=face.problem.lift(dual.found.vector),
     )  # fmt: skip
 
 

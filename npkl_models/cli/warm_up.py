@@ -10,7 +10,7 @@ from npkl_models.cli.console import say
 from npkl_models.linalg.compile import Loop, available, seconds_compiling
 
 NOWHERE = "numba found no folder that it may write to: each process compiles for itself what it needs"
-WITHOUT = "numba is not installed: all work is done in numpy, there is nothing to compile"
+WITHOUT = "numba is not installed: loops run in Python, there is nothing to compile"
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,36 +12,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, frobenius, norm_bound
-from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost, iteration_seconds
-from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
-from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.cost import factor_cost, iteration_seconds
+from npkl_models.lowrank.descent import INEXACT, FactorEngine, FactorPlan
+from npkl_models.lowrank.edges import EdgeModel, move_cost
+from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
-from npkl_models.lowrank.options import ADMMOptions, BCDOptions, BurerMonteiroOptions
-from npkl_models.lowrank.rows import bcd
-from npkl_models.lowrank.rows.engine import BCDEngine
+from npkl_models.lowrank.options import ADMMOptions
 from npkl_models.lowrank.rows.layout import PairTables, Table
-from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.structure import Structure, structure
-from npkl_models.lowrank.tolerances import INEXACT
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
-PRODUCTS = 6.0  # predicted products in an iteration
-ROWS = 2.5  # factor of the counted work for the systems of the rows
+PRODUCTS = 15.0  # predicted products in an iteration
+ROW = 2.5e-6  # seconds per row, without the products
 FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # if the objective exceeds the size of the start's by this factor, rho is too small
-POLISH_BELOW = 1e-3  # the polisher takes over below this residual
 DAMPING = 0.2  # damping of the weight of tr K^2 <= B
 STANDSTILL = 200  # the method changes after so many iterations in which the residual has not halved
-RISEN = 10.0  # if the residual exceeds the lowest one by this factor, rho is too small
-BALANCE = 10.0  # rho moves if the primal and dual residuals differ by more than this factor (eq. (15))
+BALANCE = 10.0  # rho moves if the two residuals, or the residual and the lowest one, differ by this factor
 
 
 class ADMMEngine(FactorEngine):
@@ -73,10 +65,6 @@ class ADMMEngine(FactorEngine):
         self.begin(V, V)
 
     def restart(self, V: Array) -> None:
-        if self.finisher is not None:
-            self.finisher.restart(V)
-            self.V, self.objective, self.residual = self.finisher.V, self.finisher.objective, np.inf
-            return
         self.begin(V, V)
 
     def begin(self, V: Array, U: Array) -> None:
@@ -90,11 +78,7 @@ class ADMMEngine(FactorEngine):
         self.objective = self.start_objective = self.problem.objective_of_factor(V)
         self.residual = np.inf
 
-    def iterate(self) -> None:
-        if self.finisher is not None:
-            self.measured = {}
-            self.run_finisher(self.finisher)
-            return
+    def step(self) -> None:
         self.count_work()
         before, alpha = self.V, self.relaxation
         target = self.spectral.weight(self.V)
@@ -110,13 +94,10 @@ class ADMMEngine(FactorEngine):
             return
         self._watch_progress()
         self.balance(primal, dual)
-        if self.options.polish != "none" and self.residual <= POLISH_BELOW:
-            self.finisher = self._polisher()
-            self.note = f"polished by {self.options.polish}"
 
     def count_work(self) -> None:
         """Count the work of an iteration."""
-        self.work += ROWS * iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW_NUMPY)
+        self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW)
 
     def residuals(self, before: Array) -> tuple[float, float]:
         """The primal and the dual residual after a step from the factor ``before``, eq. (14)."""
@@ -143,11 +124,7 @@ class ADMMEngine(FactorEngine):
         return True
 
     def _watch_progress(self) -> None:
-        """If the residual stops falling, end over-relaxation first, and later raise the floor of rho.
-
-        The problem is not convex in V and U together. With over-relaxation or a small rho the run may
-        oscillate between two factors, while the objective grows too little to begin again.
-        """
+        """If the residual stops falling, end over-relaxation first, and later raise the floor of rho."""
         self.since += 1
         if self.residual <= 0.5 * self.lowest:
             self.lowest, self.since = self.residual, 0
@@ -155,29 +132,19 @@ class ADMMEngine(FactorEngine):
             return
         if self.relaxation > 1:
             self.relaxation = 1.0
-        elif self.residual > RISEN * self.lowest:
+        elif self.residual > BALANCE * self.lowest:
             self.floor *= 2
             self.rho = max(self.rho, self.floor)
         self.lowest, self.since = self.residual, 0
 
-    def _polisher(self) -> FactorEngine:
-        if self.options.polish == "newton":
-            return BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method="newton"), self.V)
-        return BCDEngine(self.problem, self.pairs, BCDOptions(newton=False), self.V)
-
-    def multipliers(self) -> Multipliers:
-        if self.finisher is not None:
-            return self.finisher.multipliers()
+    def dual_point(self) -> Multipliers:
         z = self.pairs.pair_values(self.V)
         split = self.options.sigma * (self.mu[0] + self.mu[1])
         derivative = np.where(self.split, split, self.model.derivative(z))
         return self.model.multipliers(self.problem, self.V, derivative, None)
 
     def solve_rows(self, U: Array, center: Array, transposed: bool) -> Array:
-        """Solve for all rows of one side with the other fixed: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
-
-        M = rho I, plus G U'U with tr K^2. With tr K^2, M = R R' is factorised, and v = w R^-1.
-        """
+        """Solve (M + sum h_j u_j u_j') v = c for all rows of one side, eqs. (11)-(13); M = rho I + G U'U."""
         pairs = self.pairs
         c = center - self.problem.cost @ U - pairs.linear[:, None] * U
         level, back = np.full(pairs.n, self.rho), None
@@ -211,7 +178,7 @@ class ADMMEngine(FactorEngine):
         return U[table.neighbor], np.where(table.valid, h, 0.0), np.where(table.valid, pull, 0.0)
 
     def _update_split(self) -> float:
-        """Do a proximal step on the split values; return the weighted sum of the residuals |z - zeta|."""
+        """Do a proximal step on the split values; return the cost of the move of their multipliers."""
         if not self.split.any():
             return 0.0
         which = np.flatnonzero(self.split)
@@ -223,7 +190,8 @@ class ADMMEngine(FactorEngine):
             self.zeta[order, which] = self.model.prox(z + self.mu[order, which], step, which)
             miss = z - self.zeta[order, which]
             self.mu[order, which] += miss
-            total += float(np.sum(np.abs(miss) * self.pairs.weight[which]))
+            y = self.options.sigma * self.mu[order, which]
+            total += move_cost(miss, y, self.pairs.weight[which])
         return 0.5 * total
 
     def measure(self, primal: float) -> None:
@@ -234,19 +202,32 @@ class ADMMEngine(FactorEngine):
             self.residual = np.inf
             return
         SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
-        size = self.problem.size(2 * self.objective)
-        self.residual = (frobenius(SV) * frobenius(V) + primal) / size
+        self.settle(2 * frobenius(SV), frobenius(V), primal)
         if not self.spectral.constrained:
             return
+        size = self.problem.size(2 * self.objective)
         if self.residual <= INEXACT * min(self.spectral_residual, 1e-2):
             self.spectral_residual = self.spectral.residual(V) / size
             self.spectral.update_multiplier(V)
         self.residual += self.spectral_residual
 
 
+def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
+    """(mu I + W'W)^-1 c for each row, through the smaller Gram matrix (mu > 0)."""
+    _, k, r = W.shape
+    if not k:
+        return c / mu[:, None]
+    if k >= r:
+        A = np.einsum("bkr,bks->brs", W, W) + mu[:, None, None] * np.eye(r)
+        return np.linalg.solve(A, c[:, :, None])[:, :, 0]
+    A = np.einsum("bkr,blr->bkl", W, W) + mu[:, None, None] * np.eye(k)
+    inner = np.linalg.solve(A, np.einsum("bkr,br->bk", W, c)[:, :, None])[:, :, 0]
+    return (c - np.einsum("bkr,bk->br", W, inner)) / mu[:, None]
+
+
 @dataclass(frozen=True)
-class ADMMPlan(EnginePlan):
-    """The plan of KL-ADMM; its tables are made when the run begins."""
+class ADMMPlan(FactorPlan):
+    """The plan of KL-ADMM."""
 
     options: ADMMOptions
     iterations = 20_000
@@ -255,26 +236,9 @@ class ADMMPlan(EnginePlan):
         start = starting_factor(self.problem, self.options)
         return ADMMEngine(self.problem, structure(self.problem), self.options, start)
 
-    def describe(self) -> str:
-        engine = self.engine()
-        V = engine.V
-        return (
-            f"V and U are {V.shape[0]} x {V.shape[1]}, {engine.pairs.size} pairs, "
-            f"{int(engine.split.sum())} of them split; about "
-            f"{8e-6 * (12 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
-        )
-
-
-def _plan(problem: Statement, options: ADMMOptions) -> ADMMPlan:
-    """Check that the polisher supports the problem."""
-    reason = bcd.TAKES.refusal(problem) if options.polish == "bcd" else None
-    if reason is not None:
-        raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")
-    return ADMMPlan(problem, options)
-
 
 def _cost(problem: Statement) -> Cost:
-    return factor_cost(problem, 1000, products=PRODUCTS, row=ROW_NUMPY)
+    return factor_cost(problem, 1000, products=PRODUCTS, row=ROW)
 
 
 TAKES = Takes(
@@ -285,5 +249,5 @@ TAKES = Takes(
     functionals=("entries",),
 )
 BACKEND = Backend(
-    "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified", TAKES, _plan, ADMMOptions, _cost
+    "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified", TAKES, ADMMPlan, ADMMOptions, _cost
 )  # fmt: skip

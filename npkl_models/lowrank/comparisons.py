@@ -7,9 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Index
 from npkl_models.lowrank.structure import Block, Structure, without_ramps
-from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
@@ -25,9 +24,6 @@ class Comparisons(Structure):
     def incidence(self) -> Incidence:
         parts = DistanceDifferences(self.n, (self.i, self.j, self.far)).triplets()
         return Incidence(parts.owner, parts.row, parts.column, parts.coefficient, self.n, self.size)
-
-    def pair_values(self, V: Array, U: Array | None = None) -> Array:
-        return self.incidence.of_product(V, V if U is None else U)
 
 
 def compares(problem: Statement) -> bool:
@@ -63,9 +59,3 @@ def refused(problem: Statement) -> str | None:
     if not bool(np.all(problem.cost.diagonal() > 0)):
         return "needs a positive cost of every point if values are differences of distances"
     return None
-
-
-def on_ramps(problem: Statement) -> bool:
-    """Whether each loss is logistic, or has a slope that is linear between two ends."""
-    rest = tuple(term for term in problem.losses if term.loss.name != "logistic")
-    return quadratic_conjugates(rest) is None

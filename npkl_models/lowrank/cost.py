@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from npkl_models.feasibility.constraint_map import MOST
@@ -9,6 +11,7 @@ from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.factor.restored import FILLED
+from npkl_models.lowrank.rows.extrapolation import MEMORY
 from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import constrained, fact
@@ -17,8 +20,11 @@ from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
 
-ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, without the product
-ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, without the product
+ROW = 4e-7  # seconds per row of a sweep, without the product
+SWEEPS, PRODUCTS = 60, 3.0  # until a certificate; products in a sweep and in the evaluation after it
+VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
+FACTORS, MATRICES = 9, 4  # arrays of the size of a vast factor, and of the cost, that are held at once
+VECTORS = 6e9  # bytes of the vectors of a certificate: the Lanczos basis, and Ritz vectors three times
 USUAL_CONDITION = 10.0  # the `condition` for which the iterations are counted
 SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples/benchmarks/calibrate.py)
 SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
@@ -29,11 +35,9 @@ KINKS_FROM, KINKS_POWER = 150.0, 1.7  # points above which this factor grows wit
 APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distances, and of each of its rows
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
-APART_PIECES = 4.0  # factor for losses of several pieces
-COMPARED_SWEEPS, COMPARED_PLACE = 40, 1.5e-9  # sweeps; seconds of a number of a comparison in a row
+COMPARED_PLACE = 1e-9  # seconds of a sweep for each number of a comparison in a row
 COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
 COMPARED_DESCENTS = 3.0  # factor for descents on smooth losses (regret.py --of comparisons)
-AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers p whose optimal kernels have many small eigenvalues; their factor
@@ -44,22 +48,10 @@ RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 def factor_cost(
     problem: Statement, iterations: int, products: float = 3.0, kinked: float = 2.0, row: float = 0.0
 ) -> Cost:
-    """The cost of a number of iterations.
+    """The cost of iterations with so many products of C and V, and ``row`` seconds for each row of V.
 
-    It grows if the weights are large or an eigenvalue of C is near zero.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    iterations : int
-        Number of iterations.
-    products : float
-        Products of C and V in an iteration.
-    kinked : float
-        Factor for a problem with a kink in a loss or with a constraint.
-    row : float
-        Seconds of an iteration for each row of V.
+    It grows if the weights are large or an eigenvalue of C is near zero, and by the factor ``kinked`` for a
+    kink in a loss or a constraint.
     """
     rank, entries = auto_rank(problem), product_entries(problem)
     held = sum(part.functional.size for part in problem.constraints)
@@ -113,27 +105,40 @@ def dense_step(problem: Statement) -> float:
     return (problem.order * float(auto_rank(problem))) ** 3 / (3 * FLOPS)
 
 
-def apart_cost(problem: Statement, row: float) -> Cost:
-    """The cost of sweeps over rows of squared distances; stiff distances add the cost of Newton steps."""
+def sweeping_cost(problem: Statement) -> Cost:
+    """The cost of block coordinate descent; stiff distances add the cost of Newton steps."""
+    if any(isinstance(term.functional, DistanceDifferences) for term in problem.losses):
+        return compared_cost(problem)
+    if any(isinstance(term.functional, SquaredDistances) for term in problem.losses):
+        return _apart_cost(problem)
+    found = factor_cost(problem, SWEEPS, row=ROW)
+    numbers = float(problem.n) * auto_rank(problem)
+    if numbers <= VAST:
+        return found
+    iterates = 8.0 * (MEMORY + 1) * numbers  # these and the vectors of a certificate are not held together
+    held = 8.0 * (FACTORS * numbers + MATRICES * product_entries(problem)) + max(iterates, VECTORS)
+    return replace(found, bytes=held)
+
+
+def _apart_cost(problem: Statement) -> Cost:
     newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
-    seconds = sweeps * apart_seconds(problem.n, row)
-    seconds *= 1.0 if all(term.loss.quadratic for term in problem.losses) else APART_PIECES
+    seconds = sweeps * sweep_seconds(problem, 1, True)
     if (stiffness(problem) or 0.0) > APART_STIFF:
-        seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
+        seconds += newton.seconds
     return Cost(seconds, newton.bytes, anytime=True)
 
 
 def compared_cost(problem: Statement) -> Cost:
     """The cost of compiled sweeps over rows of comparisons of distances, with the looks."""
-    base = factor_cost(problem, COMPARED_SWEEPS)
+    base = factor_cost(problem, SWEEPS)
     places = 3.0 * sum(problem.sizes) * auto_rank(problem)
     kinked = 1.0 if all(term.loss.smooth for term in problem.losses) else COMPARED_PIECES
-    return Cost(COMPARED_SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
+    return Cost(SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
 
 
-def apart_seconds(n: int, row: float) -> float:
-    """Seconds of a sweep of distances; ``row`` is `ROW_COMPILED`, or the seconds of a row in numpy."""
-    return (APART_SWEEP + APART_ROW * n) * row / ROW_COMPILED
+def sweep_seconds(problem: Statement, rank: int, apart: bool) -> float:
+    """Seconds of a sweep of entries, or of distances (``apart``)."""
+    return APART_SWEEP + APART_ROW * problem.n if apart else iteration_seconds(problem, rank, PRODUCTS, ROW)
 
 
 def iteration_seconds(problem: Statement, rank: int, products: float, row: float = 0.0) -> float:
@@ -143,10 +148,7 @@ def iteration_seconds(problem: Statement, rank: int, products: float, row: float
 
 @fact
 def stiffness(problem: Statement) -> float | None:
-    """The stiffness of soft distances over (nearly) all centred kernels, in units of C; None without them.
-
-    The stiffer the distances are, the shorter are the steps of a factor, whatever the preconditioner.
-    """
+    """The stiffness of soft distances over (nearly) all centred kernels, in units of C; None without them."""
     parts = problem.terms
     if problem.basis is None or 2 * problem.order < problem.n or problem.constraints:
         return None
@@ -158,11 +160,9 @@ def stiffness(problem: Statement) -> float | None:
 
 @fact
 def condition(problem: Statement) -> float:
-    """An estimate of the ratio of largest to smallest curvature that a first-order solver meets.
+    """An estimate of the largest weight over a floor of the spectrum of C, as first-order solvers meet it.
 
-    It is the largest weight of a loss, divided by a floor of the spectrum. The floor is an estimate of the
-    smallest eigenvalue of C (a Rayleigh quotient after a few steps of Jacobi's iteration). The shift of the
-    regulariser and the weight of losses on the diagonal are added to the floor.
+    The floor is a Rayleigh quotient after steps of Jacobi's iteration; shift and diagonal weights add to it.
     """
     C, x = problem.cost, np.ones(problem.n)
     own = C.diagonal()

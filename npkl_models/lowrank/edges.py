@@ -15,13 +15,21 @@ from functools import cached_property
 import numpy as np
 
 from npkl_models.linalg import Array, Index
+from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.structure import Block, Structure
+from npkl_models.lowrank.tolerances import STEEP
 from npkl_models.model.box import Box
 from npkl_models.model.losses import Loss
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
+BETA_FIRST = 0.3  # the first beta of kinked losses, as a share of the largest weight
 Derivatives = tuple[Array, Array, Array]  # value, slope, bend
+
+
+def move_cost(miss: Array, y: Array, weight: Array | float) -> float:
+    """What a move of multipliers to y may change of the objective: sum |z - u| (|y| + weight)."""
+    return float(np.sum(np.abs(miss) * (np.abs(y) + weight)))
 
 
 class Convex(ABC):
@@ -141,50 +149,27 @@ class EdgeModel:
         """Derivative of the model of each pair."""
         return self.evaluate(z)[1] if z.size else z
 
-    def ramps(self) -> tuple[Array, Array, Array, Array]:
-        """(kappa, shift, low, high): the derivative of each pair at z is clip(kappa z + shift, low, high).
+    def ramps(self) -> tuple[Array, Array, Array, Array, Array]:
+        """(kappa, shift, low, high, sign): the derivative of a pair at z is clip(kappa z + shift, low, high).
 
-        The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`).
+        The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`), or be
+        logistic: then ``sign`` is the target, ``high`` the weight, and the other parts are zero. The sign of
+        a ramp is 0.
         """
         if not self.pairs.size:
-            return (np.zeros(0),) * 4
-        box = self._box
-        fixed = box.lower == box.upper
-        kinked = np.concatenate([np.full(b.stop - b.start, self.replaced(b.loss)) for b in self.pairs.blocks])
+            return (np.zeros(0),) * 5
+        box, sign, kinked = self._box, np.zeros(self.pairs.size), np.zeros(self.pairs.size, dtype=bool)
+        for block in self.pairs.blocks:
+            kinked[block.part] = self.replaced(block.loss)
+            if block.loss.name == "logistic":
+                sign[block.part] = self.pairs.target[block.part]
         with np.errstate(divide="ignore", invalid="ignore"):
             kappa = np.where(kinked, self.beta / (1 + self.beta * box.q), 1 / box.q)
             shift = np.where(kinked, self.y * kappa / self.beta, 0.0) - kappa * box.b
-        kappa, shift = np.where(fixed, 0.0, kappa), np.where(fixed, box.lower, shift)
-        return kappa, shift, box.lower, box.upper
-
-    def smooth_ramps(self) -> tuple[Array, Array, Array, Array, Array]:
-        """The `ramps` of losses of which some may be logistic, and a sign: the target of a logistic loss.
-
-        The sign of a ramp is 0. For a logistic loss ``high`` is its weight, and the other parts are zero.
-        """
-        sign = np.zeros(self.pairs.size)
-        for block in self.pairs.blocks:
-            if block.loss.name == "logistic":
-                sign[block.part] = self.pairs.target[block.part]
-        if sign.all():
-            zero = np.zeros_like(sign)
-            return zero, zero, zero, self.pairs.weight, sign
-        kappa, shift, low, high = self.ramps()
-        kappa, shift, low = (np.where(sign != 0, 0.0, part) for part in (kappa, shift, low))
-        return kappa, shift, low, np.where(sign != 0, self.pairs.weight, high), sign
-
-    def steepest(self) -> Array:
-        """The largest second derivative of each pair's model, of the loss itself if it is smooth."""
-        most = np.empty(self.pairs.size)
-        for block in self.pairs.blocks:
-            part, loss = block.part, block.loss
-            weight = self.pairs.weight[part]
-            if self.replaced(loss):
-                q = loss.box(self.pairs.target[part], weight).q
-                most[part] = self.beta / (1 + self.beta * q)
-            else:
-                most[part] = weight * loss.curvature
-        return most
+        fixed, soft = box.lower == box.upper, sign != 0
+        kappa[fixed | soft], shift[fixed], shift[soft] = 0.0, box.lower[fixed], 0.0
+        low, high = np.where(soft, 0.0, box.lower), np.where(soft, self.pairs.weight, box.upper)
+        return kappa, shift, low, high, sign
 
     @cached_property
     def _box(self) -> Box:
@@ -212,13 +197,10 @@ class EdgeModel:
                 self.y[block.part] = new[block.part]
 
     def primal_residual(self, new: Array) -> float:
-        """sum weight |z - u| over the kinked pairs, where ``new`` is y + beta (z - u)."""
-        miss = 0.0
-        for block in self.pairs.blocks:
-            if self.replaced(block.loss):
-                moved = np.abs(new[block.part] - self.y[block.part])
-                miss += float(moved @ self.pairs.weight[block.part]) / self.beta
-        return miss
+        """The cost of a move of the kinked pairs' multipliers to ``new``, y + beta (z - u)."""
+        kinked = [block.part for block in self.pairs.blocks if self.replaced(block.loss)]
+        miss = (new - self.y) / self.beta
+        return sum(move_cost(miss[part], new[part], self.pairs.weight[part]) for part in kinked)
 
     def multipliers(self, problem: Statement, V: Array, own: Array, rows: Array | None) -> Multipliers:
         """The dual point of the whole problem at V, whose pairs have the multipliers ``own``."""
@@ -230,3 +212,18 @@ class EdgeModel:
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
         f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
         return f.smoothed(z, self.y[which], self.beta, self.replaced(block.loss))
+
+
+def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:
+    """The model of the losses to begin with.
+
+    From a random start (``cold``), square losses that are steep beside the cost are softened: envelopes with
+    a penalty of the size of the cost let rows move together, and multipliers keep what was reached.
+    """
+    exact = EdgeModel(pairs, beta=BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
+    entries = pairs.size > 0 and pairs.apart is None and not isinstance(pairs, Comparisons)
+    if not (cold and entries and exact.quadratic):
+        return exact
+    scale = float(np.mean(np.abs(problem.cost.diagonal())))
+    hard = 2 * STEEP * scale  # the curvature of the square is two
+    return EdgeModel(pairs, beta=scale, hard=hard) if 0 < hard < float(exact.ramps()[0].max()) else exact

@@ -9,9 +9,7 @@ import numpy as np
 from npkl_models.errors import chosen
 from npkl_models.solve.options import FactorOptions, is_real, require
 
-KERNELS = ("auto", "numpy", "numba")
 METHODS = ("auto", "newton", "lbfgs")
-POLISHERS = ("none", "newton", "bcd")
 
 
 def positive(name: str, value: float) -> None:
@@ -29,22 +27,12 @@ class BCDOptions(FactorOptions):
         Limit on the number of sweeps, 20,000 by default.
     extrapolation : bool
         Whether to try an Anderson extrapolation every five sweeps; it is kept only if the objective falls.
-    kernel : {"auto", "numpy", "numba"}
-        Implementation of a sweep. "numpy" updates all rows of one colour at a time. "numba" updates rows one
-        by one in compiled code, for losses whose slope is linear between two ends (all losses of this
-        library but the logistic one), and on comparisons for the logistic loss, too. "auto" takes
-        "numba" if possible.
     newton : bool
         Whether truncated Newton steps on V take over once a hundred sweeps gain less than a digit.
     """
 
     extrapolation: bool = True
-    kernel: str = "auto"
     newton: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.kernel in KERNELS, "kernel must be 'auto', 'numpy' or 'numba'", self.kernel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +52,12 @@ class ADMMOptions(FactorOptions):
         Over-relaxation of V in the coupling, from 1 (none, as in the source) to below 2. It is set to 1 if
         the residual has not halved in 200 iterations. The floor of rho is raised if the residual has risen
         tenfold.
-    polish : {"none", "newton", "bcd"}
-        Method that takes over once the residual is below 1e-3: truncated Newton on V, or sweeps of bcd
-        (without a regulariser). The message of the solution tells when this happens.
     """
 
     rho: float = 10.0
     rho_floor: float | None = None
     sigma: float = 1.0
     relaxation: float = 1.6
-    polish: str = "none"
 
     @property
     def as_stated(self) -> bool:
@@ -83,7 +67,6 @@ class ADMMOptions(FactorOptions):
         super().__post_init__()
         between = is_real(self.relaxation) and 1 <= self.relaxation < 2
         require(between, "relaxation must be at least 1 and below 2", self.relaxation)
-        chosen("polish", self.polish, POLISHERS)
         positive("rho", self.rho)
         positive("sigma", self.sigma)
         if self.rho_floor is not None:

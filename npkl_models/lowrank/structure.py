@@ -119,6 +119,8 @@ def unbounded_rows(problem: Statement) -> str | None:
     distances = [term for term in problem.losses if isinstance(term.functional, SquaredDistances)]
     if distances or problem.basis is not None:
         return _of_distances(problem)
+    if (reason := without_ramps(problem)) is not None:
+        return reason
     pairs = structure(problem)
     curved = problem.cost.diagonal() + pairs.linear > 0
     if problem.constraints or bool(np.all(curved | (pairs.quadratic > 0))):
@@ -153,9 +155,8 @@ def _of_distances(problem: Statement) -> str | None:
 
 
 def without_ramps(problem: Statement) -> str | None:
-    """The reason why no quadratic lies above a loss; None if each loss is smooth or has linear slopes."""
-    rest = tuple(t for t in problem.losses if not (t.loss.smooth and np.isfinite(t.loss.curvature)))
-    return quadratic_conjugates(rest)
+    """The reason why no sweep takes a loss; None if each is logistic or a ramp in its slope."""
+    return quadratic_conjugates(term for term in problem.losses if term.loss.name != "logistic")
 
 
 def _own_cost(problem: Statement) -> Array:

@@ -1,9 +1,13 @@
 """Constants with one meaning for several low-rank solvers."""
 
-PATIENCE, SLOW = 100, 0.1  # first-order steps; if they gain less than this factor, Newton steps take over
-INEXACT = 0.3  # a smooth problem is solved to this share of the residual before its multipliers move
-HALVED = 20  # the largest number of times that the step of a row is halved
-INNER_STEPS = 30  # the largest number of Newton steps for a row
-ROUNDING = 1e-14  # a smaller relative change of the objective of a row counts as rounding
+ROUNDING = 1e-14  # a smaller relative change of an objective, a shift or a residual counts as rounding
+SAME = (
+    1e-12  # smaller relative differences of vectors and matrices count as none: they are sums of many terms
+)
+STEPS = 60  # the largest number of Newton steps for a row, and of steps to the root of its secular equation
+HALVED = 20  # the largest number of times that a step is halved, and of steps of a line search
+ENOUGH = 1e-4  # the share of the fall along the tangent that a step must reach (Armijo)
+FORCING = 0.1  # the share of the first residual that conjugate gradients and line searches may leave
+STEEP = 5.0  # weights above this multiple of the mean diagonal of the cost are large beside the cost
 DENSE_SHARE = 0.2  # a cost with more than this share of stored entries counts as dense
 SOFTER = 30.0  # beta is divided by it beside kinks at a new column: a stiff model is slow there

@@ -88,7 +88,7 @@ class BCDKLEngine(BCDEngine):
         seed, alone = self.options.random_state, self.unlabelled != "rows"
         return ShuffledSweeper(self.problem, self.pairs, self.model, seed, alone)
 
-    def iterate(self) -> None:
+    def step(self) -> None:
         """Lines 5 to 14 of algorithm 1."""
         before = self.V.copy()
         measured = self.sweeper.run(self.V)
@@ -107,8 +107,8 @@ class BCDKLEngine(BCDEngine):
             self.residual = change
         self.measured, self.met = {"change": change}, change <= self.epsilon
 
-    def multipliers(self) -> Multipliers:
-        return super().multipliers() if self.model.smooth else recover_multipliers(self.problem, self.V)
+    def dual_point(self) -> Multipliers:
+        return super().dual_point() if self.model.smooth else recover_multipliers(self.problem, self.V)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class KLADMMEngine(ADMMEngine):
         self.checks = Checks(problem, pairs, self.model) if options.checks else None
         self.begin(V, random_factor(problem, V.shape[1], options.random_state))
 
-    def iterate(self) -> None:
+    def step(self) -> None:
         """Lines 5 to 12 of algorithm 1."""
         self.count_work()
         before = self.V, self.U, self.Lambda

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import SuperLU
 
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, Index, Mask, Matrix, symmetric_lu
+from npkl_models.linalg import Array, Index, Mask, Matrix, symmetric_lu, without_diagonal
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows.minimise import RowProblem
-from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel
+from npkl_models.lowrank.rows.sweeps import Sweeper
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries
@@ -28,6 +28,16 @@ from npkl_models.model.statement import Statement
 PASSES = 200
 SETTLED = 1e-11  # largest change of a multiplier in the last pass
 SMALLEST_PIVOT = 1e-12  # relative to the largest pivot
+
+
+class RowPrograms(NamedTuple):
+    """The rows of points that may be updated at once, each with k pairs (padded by ``valid`` = False)."""
+
+    mu0: Array  # (b,)
+    g: Array  # (b, r)
+    P: Array  # (b, k, r)
+    pairs: Index  # (b, k)
+    valid: Mask  # (b, k)
 
 
 class ShuffledSweeper(Sweeper):
@@ -39,32 +49,26 @@ class ShuffledSweeper(Sweeper):
     def __init__(
         self, problem: Statement, pairs: Structure, model: EdgeModel, random_state: int | None, alone: bool
     ) -> None:
+        super().__init__(problem, pairs, model)
         self.alone, self.labelled = alone, labelled(pairs)
         self.rng = np.random.default_rng(random_state)
-        compiled = model.smooth and choose_kernel(problem, "auto")
-        super().__init__(problem, pairs, model, compiled, random_state)
-
-    def begin(self, random_state: int | None) -> None:
-        self.graph = self.interactions()
+        self.off = without_diagonal(problem.cost)
+        self.graph = sp.csr_array(abs(self.off) + pairs.incidence.pattern())
 
     def run(self, V: Array) -> tuple[float, float]:
-        self.reshuffle()
-        return super().run(V)
-
-    def reshuffle(self) -> None:
-        """Draw a new order; numpy updates levels of rows, with the same result as row after row."""
         order = self.rng.permutation(self.labelled.size)
         own = self.labelled[order]
-        order = order[own] if self.alone else np.concatenate([order[own], order[~own]])
-        if self.compiled:
-            self.order = order
-        else:
-            self.lay_out(level_sets(self.graph, order))
-
-    def minimise(self, rows: RowProblem, v: Array) -> Array:
+        self.order = order[own] if self.alone else np.concatenate([order[own], order[~own]])
         if self.model.smooth:
-            return super().minimise(rows, v)
-        return minimise_rows_by_dual(rows, self.model)
+            return super().run(V)
+        for points in level_sets(self.graph, self.order):
+            for table in self.held.tables(points):
+                at = table.points
+                rows = RowPrograms(
+                    self.mu0[at], 2 * (self.off[at] @ V), V[table.neighbor], table.pair, table.valid
+                )
+                V[at] = minimise_rows_by_dual(rows, self.model)
+        return 0.0, 0.0
 
     def __str__(self) -> str:
         return "rows in a new order each sweep"
@@ -96,7 +100,7 @@ def level_sets(graph: Matrix, order: Index) -> list[Index]:
     return out
 
 
-def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel) -> Array:
+def minimise_rows_by_dual(rows: RowPrograms, model: EdgeModel) -> Array:
     """Solve the row problem of losses with kinks, by coordinate ascent on the dual, eq. (22).
 
     With v(y) = -(g + P'y) / mu0, each multiplier has a closed form by the proximal map of its loss.

@@ -30,7 +30,6 @@ class EigenBound:
     failure_probability: float = 0.0  # at most; 0 for "proved", 1 for "estimated"
     coupling: float = 0.0  # ||(I - QQ')SQ|| for a basis Q of range(V): how far V is from stationary
     raised: Array | None = None  # (n,), if given, ``lower`` is a bound for S + Diag(raised)
-    directions: Array | None = None  # (n, m), low eigenvectors on few points that prevented a bound
 
     def times(self, unit: float) -> EigenBound:
         """The answer for the matrix times a power of two."""

@@ -151,7 +151,7 @@ class _Work:
         X = self.T.extend(self.W)
         quotients = np.einsum("ij,ij->j", X, self.T.S @ X)
         low = int(np.argmin(quotients))
-        shown = EigenBound(-np.inf, float(quotients[low]), "estimated", X[:, low], 1.0, directions=X)
+        shown = EigenBound(-np.inf, float(quotients[low]), "estimated", X[:, low], 1.0)
         return self.bounded(shown)
 
     def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:

@@ -43,10 +43,6 @@ class Engine(ABC):
         """Leave a stationary point along a negative direction of the slack; False if this is not possible."""
         return False
 
-    def correct(self, directions: Array) -> bool:
-        """Improve the factor in the span of low eigenvectors of the slack; False if this is not possible."""
-        return False
-
     def run_finisher(self, finisher: Engine) -> None:
         """Do one iteration of the engine that has taken over, and copy its state."""
         before = finisher.work

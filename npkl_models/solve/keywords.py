@@ -27,14 +27,12 @@ class AnyKeywords(TypedDict, total=False):
     rank: int | Literal["auto", "pataki"]
     random_state: int | None
     extrapolation: bool
-    kernel: Literal["auto", "numpy", "numba"]
     newton: bool
     method: Literal["auto", "newton", "lbfgs"]
     rho: float
     rho_floor: float | None
     sigma: float
     relaxation: float
-    polish: Literal["none", "newton", "bcd"]
     continuation: bool
     solver: str | None
     eps: float | None

@@ -28,7 +28,6 @@ FALLING = 100.0  # an objective that falls by this multiple of tol counts as pro
 WORTH = 0.1  # the share of the required gap that a new column must promise, and the last one have gained
 STATIONARY = 1e-4  # a residual below this multiple of tol leaves nothing to gain without a new column
 GROWTH = 10  # iterations between a new column and the next look
-SMOOTHING = 5  # iterations between a correction and the next look
 DEEP = 1e12  # below minus this many times the first objective's size, the objective counts as unbounded
 
 
@@ -127,7 +126,7 @@ class Run:
         return self.engine.work - self.worked >= self.due * certificate_seconds(self.problem)
 
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
-        """Certify; then stop, correct the factor, add a column, or require a smaller residual."""
+        """Certify; then stop, add a column, or require a smaller residual."""
         engine, residual, objective = self.engine, self.engine.residual, self.engine.objective
         since, self.worked = engine.work - self.worked, engine.work
         self.due *= LATER if residual > self.threshold else 1.0
@@ -139,15 +138,12 @@ class Run:
         self.last = found
         if self.watch.suffices(found):
             return Status.OPTIMAL, found.bound
-        if found.directions is not None and engine.correct(found.directions):
-            self.watch.log("iteration %d: corrected in %d directions", iteration, found.directions.shape[1])
-            self._begin_again(iteration, SMOOTHING, NEXT_LOOK * min(self.threshold, residual))
-        elif self._way_down(found, stuck) and self._pays(stuck) and engine.grow(found.direction):
+        if self._way_down(found, stuck) and self._pays(stuck) and engine.grow(found.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
                 iteration, found.min_eigenvalue, engine.V.shape[1],
             )  # fmt: skip
-            self._begin_again(iteration, GROWTH, max(residual, self.tol))
+            self._begin_again(iteration, max(residual, self.tol))
             self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
@@ -194,6 +190,6 @@ class Run:
         stationary = self.engine.residual <= STATIONARY * self.tol
         return stuck or stationary or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
 
-    def _begin_again(self, iteration: int, rest: int, threshold: float = np.inf) -> None:
-        self.threshold, self.rest = min(self.first_look, threshold), iteration + rest
+    def _begin_again(self, iteration: int, threshold: float) -> None:
+        self.threshold, self.rest = min(self.first_look, threshold), iteration + GROWTH
         self.best, self.best_at, self.due = np.inf, iteration, DUE

@@ -85,7 +85,7 @@ def test_nothing_heavy_is_loaded_before_it_is_used(code):
 
 
 def test_a_solver_loads_what_it_is_about():
-    assert loaded(PROBLEM + "problem.solve('bcd', kernel='numpy')") & HEAVY == set()
+    assert loaded(PROBLEM + "problem.solve('interior')") & HEAVY == set()
     assert loaded(PROBLEM + "problem.to_cvxpy()") & HEAVY >= {"cvxpy"}
 
 

@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 46_000),
-    "lines of tests": (lambda: lines(TESTS), 30_900),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 44_900),
+    "lines of tests": (lambda: lines(TESTS), 30_600),
     "numeric constants at module level": (lambda: constants(PACKAGE), 760),
     "public names": (lambda: len(nm.__all__), 100),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 26_100),

@@ -5,6 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.linalg.compile import available
+from npkl_models.lowrank.descent import PATIENCE
 from npkl_models.lowrank.factor import objective as of_objective
 from npkl_models.lowrank.factor.incomplete import IncompleteHessian
 from npkl_models.lowrank.factor.objective import FactorObjective
@@ -14,7 +15,6 @@ from npkl_models.lowrank.rows.bcd import BCDPlan
 from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.rows.handover import CHECK, CLOSE, Handover
 from npkl_models.lowrank.structure import structure
-from npkl_models.lowrank.tolerances import PATIENCE
 
 N, R = 40, 3
 
@@ -114,7 +114,8 @@ def test_columns_that_few_rows_need_are_kept():
 @pytest.mark.parametrize(("residual", "begun"), [(2 * CLOSE, PATIENCE), (CLOSE / 2, 2 * CHECK)])
 def test_newton_steps_begin_near_or_when_patience_ends(residual, begun):
     handover = Handover(loops(), structure(loops()), 1e-6)
-    assert [handover.due(residual, 8, 1.0) for _ in range(PATIENCE)].index(True) + 1 == begun
+    due = [handover.shorter(count, residual, 8, 1.0) for count in range(1, PATIENCE + 1)]
+    assert due.index(True) + 1 == begun
 
 
 @pytest.mark.parametrize("rank", ["auto", 6])
@@ -122,7 +123,7 @@ def test_newton_steps_begin_without_faint_columns_but_keep_a_rank_that_was_told(
     engine = BCDPlan(loops("squared_hinge"), BCDOptions(rank=rank, random_state=0)).engine()
     monkeypatch.setattr(BCDEngine, "_narrow", lambda self: None)
     for sweep in range(30):
-        monkeypatch.setattr(Handover, "due", lambda self, *given, last=sweep == 29: last)
+        monkeypatch.setattr(Handover, "shorter", lambda self, *given, last=sweep == 29: last)
         engine.iterate()
     every, strong = engine.V.shape[1], drop_faint_columns(engine.V).shape[1]
     assert strong < every

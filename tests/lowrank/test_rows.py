@@ -1,135 +1,148 @@
-"""Colouring, tables, and the exact minimisation over rows against brute force."""
+"""Compiled rows against brute force: entries, squared distances and both, with all losses; sweeps of bcd."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from problems import SEPARABLE
 from scipy.optimize import minimize
 
 import npkl_models as nm
-from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.options import BCDOptions
-from npkl_models.lowrank.rows import bcd, sweeps
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.layout import color_classes, color_graph
-from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
+from npkl_models.lowrank.rows.compiled_hard import hard_row
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.rows import minimise_rows_by_dual
+from npkl_models.printed.rows import RowPrograms, minimise_rows_by_dual
+
+N = 14
 
 
-@given(n=st.integers(1, 60), density=st.floats(0, 1), seed=st.integers(0, 999))
-@settings(max_examples=40)
-def test_colouring_is_proper_and_frugal(n, density, seed):
+def drawn(values, loss, diagonal=True, row_norm=None, seed=0, rank=4):
+    """The engine of bcd on random pairs, with random multipliers for kinks."""
     rng = np.random.default_rng(seed)
-    A = sp.csr_array(np.triu(rng.random((n, n)) < density, 1).astype(float))
-    A = (A + A.T).tocsr()
-    color = color_graph(A, seed)
-    coo = A.tocoo()
-    assert np.all(color[coo.row] != color[coo.col])
-    degree = np.diff(A.indptr)
-    assert color.max(initial=0) <= degree.max(initial=0)  # as any greedy colouring
-    classes = color_classes(color)
-    assert sorted(np.concatenate(classes).tolist()) == list(range(n))
+    i, j = np.triu_indices(N, 1)
+    some = rng.permutation(i.size)[:30]
+    i, j, sign = i[some], j[some], np.where(rng.random(30) < 0.5, -1.0, 1.0)
+    far = {"entries": 0, "distances": 30, "both": 15}[values]
+    kinds = [(nm.SquaredDistances, slice(0, far)), (nm.Entries, slice(far, 30))]
+    terms = [
+        nm.LossTerm(kind(N, (i[part], j[part])), loss, sign[part], rng.uniform(0.5, 2.0, len(sign[part])))
+        for kind, part in kinds
+        if len(sign[part])
+    ]
+    if diagonal and values != "distances":
+        terms.append(nm.LossTerm(nm.Entries(N, (range(N), range(N))), "square", 1.0, 0.5))
+    L = nm.laplacian(rng.normal(size=(N, 2)), 3, shift=20.0 if loss == "linear" else 4.0)
+    told = {} if row_norm is None else {"regularizer": nm.RowNormBound(row_norm)}
+    options = BCDOptions(start=rng.normal(size=(N, rank)), rank=rank)
+    engine = BCDPlan(nm.Problem(L, tuple(terms), **told), options).engine()
+    if not engine.model.smooth:
+        engine.model.beta = 3.0
+        engine.model.y = engine.model.derivative(rng.normal(size=engine.pairs.size))
+    return engine
 
 
-def batch(seed, b=4, k=3, r=5, loss="square", quartic=True, radius=None):
-    rng = np.random.default_rng(seed)
-    pairs = nm.Pairs(2 * b * k, [(2 * e, 2 * e + 1) for e in range(b * k)], [])
-    problem = nm.npkl(sp.eye_array(2 * b * k).tocsr(), pairs, loss=loss, row_norm=1.0)
-    model = EdgeModel(structure(problem))
-    model.y = 0.3 * rng.normal(size=b * k)
-    rows = RowProblem(
-        rng.uniform(0.5, 3, b) - (2 if quartic else 0),
-        rng.uniform(0.2, 1, b) if quartic else np.zeros(b),
-        rng.normal(size=(b, r)),
-        rng.normal(size=(b, k, r)),
-        np.arange(b * k).reshape(b, k),
-        rng.random((b, k)) < 0.8,
-        radius,
+def merit(engine, V):
+    """The smooth model that sweeps decrease."""
+    z = engine.pairs.pair_values(V)
+    cost = float(np.sum(V * (engine.problem.cost @ V)))
+    return cost + engine.pairs.diagonal_value(V) + engine.model.value(z)
+
+
+def of_row(engine, V, i):
+    """The smooth model as a function of row i."""
+
+    def value(x):
+        U = V.copy()
+        U[i] = x
+        return merit(engine, U)
+
+    return value
+
+
+def update(engine, i):
+    """Update row i alone; the fall and the norm of the gradient that the sweep tells."""
+    engine.sweeper.order = np.array([i])
+    return engine.sweeper.run(engine.V)
+
+
+def least(value, start, radius, tries=6):
+    rng = np.random.default_rng(1)
+    limit = [] if radius is None else [{"type": "ineq", "fun": lambda x: radius**2 - x @ x}]
+    starts = [start, *rng.normal(size=(tries, start.size))]
+    return min(
+        minimize(value, x, constraints=limit, method="SLSQP", options={"ftol": 1e-14}).fun for x in starts
     )
-    return rows, model, rng
-
-
-def row_value(rows, model, v):
-    z = np.einsum("bkr,br->bk", rows.P, v)
-    f = model.evaluate(z, rows.pairs)[0] if z.size else z
-    return rows.value(v, f)
 
 
 @pytest.mark.parametrize("loss", SEPARABLE)
-@pytest.mark.parametrize("quartic", [True, False])
-@pytest.mark.parametrize("radius", [None, 0.6])
-@pytest.mark.parametrize("k", [0, 1, 3, 7])
-def test_rows_are_minimised_exactly(loss, quartic, radius, k):
-    """The batched secular equation against a general minimiser from many starts."""
-    rows, model, rng = batch(k, k=k or 1, loss=loss, quartic=quartic, radius=radius)
-    if k == 0:
-        rows = RowProblem(
-            rows.mu0, rows.quartic, rows.g, rows.P[:, :0], rows.pairs[:, :0], rows.valid[:, :0], radius
-        )
-    start = rng.normal(size=rows.g.shape) * 0.3
-    v = minimise_rows(rows, model, start)
-    for _ in range(4):
-        v, before = minimise_rows(rows, model, v), row_value(rows, model, v)
-        assert np.all(row_value(rows, model, v) <= before + 1e-12)  # a step never goes up
-    if radius is not None:
-        assert np.all(np.linalg.norm(v, axis=1) <= radius + 1e-9)
-    mine = row_value(rows, model, v)
-    for b in range(len(mine)):
-        one = rows.take(np.array([b]))
-
-        def objective(x, one=one):
-            return float(row_value(one, model, x[None])[0])
-
-        limit = [] if radius is None else [{"type": "ineq", "fun": lambda x: radius**2 - x @ x}]
-        best = min(
-            minimize(
-                objective, 0.5 * rng.normal(size=start.shape[1]), constraints=limit,
-                method="SLSQP", options={"ftol": 1e-13, "maxiter": 500},
-            ).fun
-            for _ in range(6)
-        )  # fmt: skip
-        assert mine[b] <= best + 1e-6 * (1 + abs(best))
+@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("row_norm", [None, 0.5])
+@pytest.mark.parametrize("rank", [2, 9])
+def test_rows_of_entries_are_minimised_exactly(loss, diagonal, row_norm, rank):
+    engine = drawn("entries", loss, diagonal, row_norm, rank=rank)
+    for i in (0, 5):
+        value = of_row(engine, engine.V.copy(), i)
+        before = value(engine.V[i])
+        fall = update(engine, i)[0]
+        mine = value(engine.V[i])
+        assert before - mine == pytest.approx(fall, rel=1e-8, abs=1e-10)
+        assert mine <= least(value, engine.V[i], engine.radius) + 1e-7 * (1 + abs(mine))
+        if row_norm is not None:
+            assert engine.V[i] @ engine.V[i] <= row_norm * (1 + 1e-9)
 
 
-def test_hard_case_of_the_secular_equation():
-    """Nothing pulls (c = 0): the minimiser still has the norm that the quartic asks for."""
-    rows, _model, rng = batch(0, quartic=True)
-    rows = RowProblem(-np.ones(4), np.ones(4), 0 * rows.g, rows.P, rows.pairs, rows.valid)
-    old = rng.normal(size=(4, 5))
-    v = solve_quadratic(rows, np.ones((4, 3)) * rows.valid, 0 * rows.g, old)
-    np.testing.assert_allclose(np.sum(v**2, axis=1), 0.25, rtol=1e-6)
-    np.testing.assert_allclose(np.einsum("bkr,br->bk", rows.P, v) * rows.valid, 0, atol=1e-8)
+@pytest.mark.parametrize("values", ["distances", "both"])
+@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("rank", [2, 9])
+def test_rows_of_square_losses_on_distances_are_minimised_exactly(values, diagonal, rank):
+    engine = drawn(values, "square", diagonal, rank=rank)
+    for i in range(4):
+        value = of_row(engine, engine.V.copy(), i)
+        update(engine, i)
+        mine = value(engine.V[i])
+        assert mine <= least(value, engine.V[i], None, 12) + 1e-7 * (1 + abs(mine))
 
 
-@pytest.mark.parametrize("rows_at_once", [1, 6])
-@pytest.mark.parametrize("k", [1, 3])
-def test_a_pull_in_the_span_of_the_pairs_leaves_the_rest_of_the_norm_to_the_old_direction(k, rows_at_once):
-    """Then mu = 0: rounding must not pass for a root, and among equal directions the old one stays."""
-    rng, r, b = np.random.default_rng(k), 9, rows_at_once
-    P = rng.normal(size=(b, k, r)) / 3
-    h = rng.uniform(60, 300, size=(b, k))
-    asked = 0.05 * rng.normal(size=(b, k))
-    c = np.einsum("bkr,bk->br", P, h * asked)
-    rows = RowProblem(
-        np.full(b, -180.0), np.full(b, 45.0), -c, P, np.zeros((b, k), dtype=int), np.ones((b, k), dtype=bool)
-    )  # fmt: skip
-    old = rng.normal(size=(b, r))
-    v = solve_quadratic(rows, h, c, old)
-    np.testing.assert_allclose(np.sum(v**2, axis=1), 1.0, rtol=1e-9)  # 180 / (4 * 45)
-    np.testing.assert_allclose(np.einsum("bkr,br->bk", P, v), asked, atol=1e-7)
-    np.testing.assert_allclose(solve_quadratic(rows, h, c, v), v, atol=1e-7)
-
-
-@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("loss", SEPARABLE)
+@pytest.mark.parametrize("values", ["entries", "distances", "both"])
 @pytest.mark.parametrize("seed", range(4))
-def test_points_that_only_pairs_hold_are_certified(kernel, seed):
+def test_a_step_never_goes_up_ends_where_the_row_rests_and_measures_itself(values, loss, seed):
+    engine = drawn(values, loss, seed=seed)
+    for i in range(N):
+        value, old = of_row(engine, engine.V.copy(), i), engine.V[i].copy()
+        fall, steep = update(engine, i)
+        assert fall >= -1e-12
+        assert value(old) - value(engine.V[i]) == pytest.approx(fall, rel=1e-8, abs=1e-10)
+        off = 1e-6 * np.eye(old.size)
+        slopes = [(value(old + e) - value(old - e)) / 2e-6 for e in off]
+        assert steep == pytest.approx(np.linalg.norm(slopes), rel=1e-4, abs=1e-6)
+        now = engine.V[i]
+        slopes = [(value(now + e) - value(now - e)) / 2e-6 for e in off]
+        assert np.linalg.norm(slopes) <= 1e-5 * (1 + steep)
+
+
+def test_the_hard_case_fills_the_norm_along_the_old_row():
+    """Nothing pulls, or the pull lies in the span of the pairs: then mu = 0, and the old direction stays."""
+    rng = np.random.default_rng(0)
+    W, old, out = rng.normal(size=(3, 5)), rng.normal(size=5), np.empty(5)
+    hard_row((-1.0, 1.0, 0.0), W, np.zeros(5), old, out)
+    assert out @ out == pytest.approx(0.25)
+    np.testing.assert_allclose(W @ out, 0.0, atol=1e-8)
+    asked = 0.05 * rng.normal(size=3)
+    hard_row((-180.0, 45.0, 0.0), 10 * W, 100 * W.T @ asked, old, out)
+    assert out @ out == pytest.approx(1.0)  # 180 / (4 * 45)
+    np.testing.assert_allclose(W @ out, asked, atol=1e-7)
+    again = np.empty(5)
+    hard_row((-180.0, 45.0, 0.0), 10 * W, 100 * W.T @ asked, out, again)
+    np.testing.assert_allclose(again, out, atol=1e-7)
+    hard_row((-2.0, 0.0, 0.5), np.zeros((0, 5)), np.zeros(5), old, out)
+    np.testing.assert_allclose(out, 0.5 * old / np.linalg.norm(old), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_points_that_only_pairs_hold_are_certified(seed):
     """Four points have no edge, one of them no pair: their rows are hard cases of the secular equation."""
-    if kernel == "numba":
-        pytest.importorskip("numba")
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.normal(size=(30, 2)), 1e3 * rng.normal(size=(4, 2))])
     A = np.exp(-0.5 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
@@ -138,80 +151,40 @@ def test_points_that_only_pairs_hold_are_certified(kernel, seed):
     cannot = [(30, 9), (31, 10), (31, 11), (12, 13), (14, 15)]
     pairs = nm.Pairs(34, must_link=must, cannot_link=cannot)
     problem = nm.pcp(nm.laplacian(sp.csr_array(A)), pairs, gamma=80.0)
-    found = problem.solve("bcd", tol=1e-7, kernel=kernel, random_state=seed)
+    found = problem.solve("bcd", tol=1e-7, random_state=seed)
     assert found.status.name == "OPTIMAL"
     assert found.certificate.relative_gap <= 1e-7
     assert found.objective == pytest.approx(problem.solve("interior", tol=1e-8).objective, rel=3e-7)
 
 
-@pytest.mark.parametrize("k", [2, 3, 6])
-def test_rows_are_exact_where_the_neighbours_are_almost_dependent(k):
-    """Near a low-rank optimum the rows P lie in a few directions; the gradient must still vanish."""
-    rng = np.random.default_rng(k)
-    P = rng.normal(size=(20, k, 2)) @ rng.normal(size=(20, 2, 8)) + 1e-7 * rng.normal(size=(20, k, 8))
-    rows = RowProblem(
-        rng.uniform(-0.5, 1, 20), np.ones(20), rng.normal(size=(20, 8)), P,
-        np.zeros((20, k), dtype=int), np.ones((20, k), dtype=bool),
-    )  # fmt: skip
-    v = solve_quadratic(rows, np.ones((20, k)), -rows.g, rng.normal(size=(20, 8)))
-    level = rows.mu0 + 4 * rows.quartic * np.einsum("br,br->b", v, v)
-    gradient = level[:, None] * v + np.einsum("bkr,bk->br", P, np.einsum("bkr,br->bk", P, v)) + rows.g
-    assert np.abs(gradient).max() <= 1e-7  # the root's own tolerance, squared
-
-
 def test_row_program_of_the_source_by_its_dual():
-    """The kinked row problem, exactly, against a general minimiser of its smooth form."""
-    rows, model, rng = batch(3, loss="hinge", quartic=False)
-    model.y[:] = 0
+    """The kinked row problem, exactly, against nearby rows."""
+    rng, b, k, r = np.random.default_rng(3), 4, 3, 5
+    problem = nm.npkl(
+        sp.eye_array(24).tocsr(), nm.Pairs(24, [(2 * e, 2 * e + 1) for e in range(12)], []), loss="hinge"
+    )
+    model = EdgeModel(structure(problem))
+    rows = RowPrograms(
+        rng.uniform(0.5, 3, b), rng.normal(size=(b, r)), rng.normal(size=(b, k, r)),
+        np.arange(b * k).reshape(b, k), rng.random((b, k)) < 0.8,
+    )  # fmt: skip
     v = minimise_rows_by_dual(rows, model)
     t, w = model.pairs.target[rows.pairs], model.pairs.weight[rows.pairs]
 
     def true_value(x):
-        z = np.einsum("bkr,br->bk", rows.P, x)
-        return rows.value(x, w * np.maximum(0, 1 - t * z))
+        losses = w * np.maximum(0, 1 - t * np.einsum("bkr,br->bk", rows.P, x)) * rows.valid
+        return 0.5 * rows.mu0 * np.sum(x**2, axis=1) + np.sum(rows.g * x, axis=1) + losses.sum(axis=1)
 
     for _ in range(300):
         nearby = v + rng.normal(size=v.shape) * 10 ** rng.uniform(-5, 0)
         assert np.all(true_value(v) <= true_value(nearby) + 1e-9)
 
 
-@pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
-def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
-    start = np.random.default_rng(0).normal(size=(24, r))
-    engines = [
-        BCDPlan(small(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine()
-        for kernel in ("numpy", "numba")
-    ]
-    engines[1].sweeper.order = engines[0].sweeper.order
-    for sweep in range(5):
-        for engine in engines:
-            engine.sweeper.run(engine.V)
-        np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-9, atol=1e-11, err_msg=str(sweep))
-
-
-@pytest.mark.parametrize("kind", ["npkl:squared_hinge", "npkl:hinge", "row:squared_hinge", "row:hinge"])
-@pytest.mark.parametrize("seed", range(3))
-def test_compiled_kinks_are_minimised_as_in_numpy(small, kind, seed):
-    """Every row ends at the minimum of its model, whatever pieces led there."""
-    rng = np.random.default_rng(seed)
-    start = 1.5 * rng.normal(size=(24, 5))
-    engines = [
-        BCDPlan(small(kind), BCDOptions(start=start, rank=5, kernel=kernel)).engine()
-        for kernel in ("numpy", "numba")
-    ]
-    engines[1].sweeper.order = engines[0].sweeper.order
-    y = np.clip(engines[0].model.derivative(rng.normal(size=engines[0].pairs.size)), -1, 1)
-    for engine in engines:
-        engine.model.y, engine.model.beta = 0.5 * y * (not engine.model.smooth), 7.0
-    for sweep in range(4):
-        for engine in engines:
-            engine.sweeper.run(engine.V)
-        np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-6, atol=1e-8, err_msg=str(sweep))
-
-
-@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square", "npkl:squared_hinge"])
-def test_a_compiled_sweep_measures_itself(small, kind):
-    engine = BCDPlan(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
+@pytest.mark.parametrize(
+    "kind", ["pcp", "npkl:square", "row:linear", "row:square", "npkl:squared_hinge", "npkl:logistic"]
+)
+def test_a_sweep_measures_itself(small, kind):
+    engine = BCDPlan(small(kind), BCDOptions(rank=5, extrapolation=False)).engine()
     for _ in range(30):
         engine.iterate()
         followed, residual = engine.objective, engine.residual
@@ -221,23 +194,8 @@ def test_a_compiled_sweep_measures_itself(small, kind):
     assert engine.objective == pytest.approx(small(kind).objective_of_factor(engine.V), rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "npkl:squared_hinge"])
-def test_solving_without_numba(small, monkeypatch, kind):
-    fast = small(kind).solve("bcd", kernel="numba" if compile.available() else "auto")
-    monkeypatch.setattr(sweeps, "available", lambda: False)
-    monkeypatch.setattr(compile, "installed", lambda: False)
-    monkeypatch.setattr(bcd, "installed", lambda: False)
-    slow = small(kind).solve("bcd")
-    assert slow.status is fast.status is nm.Status.OPTIMAL
-    assert abs(slow.objective - fast.objective) <= slow.certificate.gap + fast.certificate.gap
-    if kind == "pcp":
-        with pytest.raises(nm.MissingDependencyError, match=r"pip install numba"):
-            small(kind).solve("bcd", kernel="numba")
-
-
-@pytest.mark.parametrize("kernel", ["numpy", "auto" if not compile.available() else "numba"])
-def test_rows_without_pairs_are_swept(kernel):
+def test_rows_without_pairs_are_swept():
     terms = [nm.LossTerm(nm.Entries(9, (range(9), range(9))), "square", 1.0, 2.0)]
-    found = nm.Problem(np.diag(np.arange(9.0)), terms).solve("bcd", kernel=kernel)
+    found = nm.Problem(np.diag(np.arange(9.0)), terms).solve("bcd")
     assert found.is_optimal()
     assert np.allclose(np.diag(found.K), np.maximum(1 - np.arange(9) / 4, 0), atol=1e-3)

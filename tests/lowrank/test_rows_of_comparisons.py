@@ -1,4 +1,4 @@
-"""bcd on comparisons of distances: steps that never rise, compiled rows, certificates, agreement, refusals."""
+"""bcd on comparisons of distances: steps that never rise, certificates, agreement, refusals."""
 
 from functools import cache
 
@@ -11,15 +11,12 @@ from differential.told import draw_comparisons
 import npkl_models as nm
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty
-from npkl_models.linalg.compile import available
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
 from npkl_models.model.basis import centred_wavelets
 
 N = 30
-KERNELS = ("numpy", "numba") if available() else ("numpy",)
 LOSSES = ("logistic", "squared_hinge", "hinge", "square", "huber", "absolute", "ties", "cost")
-compiled_here = pytest.mark.skipif(not available(), reason="numba is not installed")
 
 
 @cache
@@ -39,8 +36,8 @@ def exact(loss):
     return compared(loss).solve("interior", tol=1e-8)
 
 
-def engine(problem, kernel):
-    return BCDPlan(problem, BCDOptions(kernel=kernel, random_state=0)).engine()
+def engine(problem):
+    return BCDPlan(problem, BCDOptions(random_state=0)).engine()
 
 
 def model_of(run, V):
@@ -48,10 +45,9 @@ def model_of(run, V):
     return float(np.sum(V * (run.problem.cost @ V))) + run.model.value(run.pairs.pair_values(V))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_sweep_never_rises_and_measures_what_it_does(loss, kernel):
-    run = engine(compared(loss), kernel)
+def test_a_sweep_never_rises_and_measures_what_it_does(loss):
+    run = engine(compared(loss))
     V, met = run.V.copy(), []
     for _ in range(40):
         before = model_of(run, V)
@@ -62,36 +58,11 @@ def test_a_sweep_never_rises_and_measures_what_it_does(loss, kernel):
     assert met[-1] < 0.1 * met[0]
 
 
-@compiled_here
-@pytest.mark.parametrize("loss", LOSSES)
-def test_compiled_rows_give_the_iterates_of_numpy(loss):
-    ours, theirs = engine(compared(loss), "numpy"), engine(compared(loss), "numba")
-    theirs.sweeper.order = ours.sweeper.order  # compiled sweeps keep the order of the points otherwise
-    V, U = ours.V.copy(), theirs.V.copy()
-    for _ in range(4):
-        found, other = ours.sweeper.run(V), theirs.sweeper.run(U)
-        np.testing.assert_allclose(found, other, rtol=1e-7)
-        np.testing.assert_allclose(V, U, atol=1e-8 * np.abs(V).max())
-
-
-def test_points_of_one_colour_share_no_comparison():
-    run = engine(compared("logistic", each=2), "numpy")
-    sweeper, pairs = run.sweeper, run.pairs
-    color = np.empty(N, dtype=int)
-    for k, each in enumerate(sweeper.colours):
-        color[each.points] = k
-    for one, other in ((pairs.i, pairs.j), (pairs.i, pairs.far), (pairs.j, pairs.far)):
-        assert np.all(color[one] != color[other])
-    assert 3 <= len(sweeper.colours) < N
-    assert sorted(sweeper.order) == list(range(N))
-
-
 def test_a_row_without_comparisons_goes_to_zero():
     problem = nm.ordinal([[0, 1, 2], [1, 2, 0], [0, 1, 2]], 5, penalty=0.1)
-    for kernel in KERNELS:
-        found = problem.solve("bcd", kernel=kernel)
-        assert found.is_optimal(1e-6)
-        np.testing.assert_allclose(found.V[3:], 0.0, atol=1e-6)
+    found = problem.solve("bcd")
+    assert found.is_optimal(1e-6)
+    np.testing.assert_allclose(found.V[3:], 0.0, atol=1e-6)
 
 
 def beside(kind):
@@ -128,15 +99,13 @@ def test_what_is_refused(kind, words):
         beside(kind).solve("bcd")
 
 
-@compiled_here
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])
 @pytest.mark.parametrize("each", [10, 50])
 @pytest.mark.parametrize("n", [150, 1_000])
-def test_the_default_steps_row_by_row_where_rows_are_compiled(loss, each, n):
+def test_the_default_steps_row_by_row_on_comparisons(loss, each, n):
     assert nm.choose_backend(compared(loss, each, n))[0] == "bcd"
 
 
-@compiled_here
 def test_a_small_penalty_with_many_comparisons_is_certified_in_few_sweeps():
     """The optimum has more columns than the start. Columns that came one by one took 364 sweeps."""
     X = nm.datasets.load("swiss_roll", n=150, random_state=0).X
@@ -148,10 +117,9 @@ def test_a_small_penalty_with_many_comparisons_is_certified_in_few_sweeps():
     assert found.iterations < 300
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_rows_are_moved_together_to_where_they_cost_least(kernel):
+def test_rows_are_moved_together_to_where_they_cost_least():
     """A move of all rows changes no comparison. Row by row it took thousands of sweeps."""
-    run = engine(compared("cost"), kernel)
+    run = engine(compared("cost"))
     V, sums = run.V + 3.0, np.asarray(run.problem.cost.sum(axis=0)).ravel()
     run.sweeper.run(V)
     assert np.abs(sums @ V).max() < 1e-9 * np.abs(sums).sum() * np.abs(V).max()

@@ -10,12 +10,14 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import npkl_models as nm
 from npkl_models.applications.metric import KernelMetricLearner, local_weights
+from npkl_models.lowrank.admm import shifted_solve
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, shifted_solve
+from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.rows.bcd import BCDPlan
 from npkl_models.lowrank.structure import structure
 from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan
 from npkl_models.printed.lagrangian import Lagrangian
-from npkl_models.printed.rows import FreeRows, minimise_rows_by_dual
+from npkl_models.printed.rows import FreeRows, RowPrograms, minimise_rows_by_dual
 from npkl_models.spectral.concave import Dual
 
 N, GAMMA = 14, 1.7
@@ -349,14 +351,15 @@ def row_of(point, loss, V, **how):
     dense = L.toarray()
     pull = np.delete(dense[point], point) @ np.delete(V, point, axis=0)
     own_cost = dense[point, point]
-    rows = RowProblem(
-        np.array([2 * own_cost]), np.zeros(1), 2 * pull[None], V[other][None], own[None],
-        np.ones((1, own.size), bool), how.get("row_norm"),
-    )  # fmt: skip
+    rows = RowPrograms(
+        np.array([2 * own_cost]), 2 * pull[None], V[other][None], own[None], np.ones((1, own.size), bool)
+    )
     model = EdgeModel(held)
     if hasattr(model, "y"):
         model.y = np.zeros(held.size)
-    return SimpleNamespace(rows=rows, model=model, L=own_cost, pull=pull, v=V[other], t=t)
+    engine = BCDPlan(problem, BCDOptions(start=V, rank=V.shape[1])).engine()
+    engine.sweeper.order = np.array([point])
+    return SimpleNamespace(rows=rows, model=model, engine=engine, L=own_cost, pull=pull, v=V[other], t=t)
 
 
 @pytest.fixture
@@ -364,10 +367,11 @@ def factor():
     return np.random.default_rng(2).normal(size=(N, 4))
 
 
-def minimised(row, start):
+def minimised(row, V):
+    V = V.copy()
     for _ in range(20):
-        start = minimise_rows(row.rows, row.model, start)
-    return start[0]
+        row.engine.sweeper.run(V)
+    return V[row.engine.sweeper.order[0]]
 
 
 @pytest.mark.parametrize("point", [0, 1, 9])
@@ -375,7 +379,7 @@ def test_square_rows_are_equations_27_and_28(factor, point):
     row = row_of(point, "square", factor)
     M = row.L * np.eye(4) + GAMMA * row.v.T @ row.v
     printed = np.linalg.solve(M, GAMMA * row.t @ row.v - row.pull)
-    np.testing.assert_allclose(minimised(row, factor[point][None]), printed, rtol=1e-9)
+    np.testing.assert_allclose(minimised(row, factor), printed, rtol=1e-9)
 
 
 @pytest.mark.parametrize("b", [0.4, 50.0])
@@ -384,7 +388,7 @@ def test_linear_rows_are_equation_31(factor, b):
     free = (GAMMA / 2 * row.t @ row.v - row.pull) / row.L
     size = np.linalg.norm(free)
     printed = free if size <= b else b * free / size
-    np.testing.assert_allclose(minimised(row, 0.01 * factor[0][None]), printed, rtol=1e-7)
+    np.testing.assert_allclose(minimised(row, factor), printed, rtol=1e-7)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -392,11 +396,7 @@ def test_linear_rows_are_equation_31(factor, b):
 def test_hinge_rows_are_equations_21_to_25(factor, loss, point):
     """The minimiser v has multipliers alpha by (21) that are stationary in (22), or (25), on the box."""
     row = row_of(point, loss, factor)
-    v = (
-        minimise_rows_by_dual(row.rows, row.model)[0]
-        if loss == "hinge"
-        else minimised(row, factor[point][None])
-    )
+    v = minimise_rows_by_dual(row.rows, row.model)[0] if loss == "hinge" else minimised(row, factor)
     P = np.outer(row.t, row.t) * (row.v @ row.v.T)
     q = row.t * (row.v @ row.pull) + row.L
     H = P if loss == "hinge" else P + row.L / GAMMA * np.eye(row.t.size)

@@ -1,13 +1,13 @@
 """BCDKL as its source prints it: order, criterion, block updates, elimination."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.structure import structure
 from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled
 
@@ -42,34 +42,31 @@ def sweeper(P, alone=False):
     return ShuffledSweeper(P, pairs, EdgeModel(pairs), 0, alone)
 
 
-@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
 @pytest.mark.parametrize("alone", [False, True])
-def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, alone, monkeypatch):
-    monkeypatch.setattr(sweeps, "worth", lambda *asked: available())
-    fast = sweeper(problem(loss), alone)
-    monkeypatch.setattr(sweeps, "worth", lambda *asked: False)
-    slow = sweeper(problem(loss), alone)
-    assert (fast.compiled, slow.compiled) == (available(), False)
-    V = np.random.default_rng(0).normal(size=(60, 5))
-    W, orders = V.copy(), []
-    for _ in range(4):
-        fast.run(V)
-        slow.run(W)
-        np.testing.assert_allclose(V, W, rtol=1e-7, atol=1e-9)
-        orders.append(fast.order.copy())
-    assert not np.array_equal(orders[0], orders[1])
-
-
-@pytest.mark.parametrize(("kernel", "alone"), [("compiled", False), ("compiled", True), ("numpy", True)])
-def test_labelled_rows_come_first_or_alone(kernel, alone, monkeypatch):
-    monkeypatch.setattr(sweeps, "worth", lambda *asked: kernel == "compiled")
-    P = problem()
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_each_sweep_has_a_new_order_with_labelled_rows_first_or_alone(alone, loss):
+    P = problem(loss)
     of = labelled(structure(P))
     assert 5 < of.sum() < 55
-    rows = sweeper(P, alone)
-    rows.run(np.ones((60, 3)))
-    assert of[rows.order][: of.sum()].all()
-    assert sorted(rows.order.tolist()) == (np.flatnonzero(of).tolist() if alone else list(range(60)))
+    rows, orders = sweeper(P, alone), []
+    for _ in range(2):
+        rows.run(np.ones((60, 3)))
+        assert of[rows.order][: of.sum()].all()
+        assert sorted(rows.order.tolist()) == (np.flatnonzero(of).tolist() if alone else list(range(60)))
+        orders.append(rows.order)
+    assert not np.array_equal(*orders)
+
+
+def test_levels_of_rows_give_what_row_after_row_gives():
+    P = problem("hinge")
+    own = sweeper(P)
+    V = np.random.default_rng(0).normal(size=(60, 5))
+    W = V.copy()
+    own.run(V)
+    for i in own.order:
+        own.rng = SimpleNamespace(permutation=lambda n, i=i: np.array([i]))
+        own.run(W)
+    np.testing.assert_allclose(V, W, rtol=1e-9, atol=1e-12)
 
 
 # -------------------------------------------------------------------------------------- free rows

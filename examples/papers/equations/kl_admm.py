@@ -59,7 +59,7 @@ ROWS = (
     Row("(21)-(23)", "What a step changes, in terms of the residuals of the conditions.", (f"{LAGRANGIAN}.Checks.step",), (f"{TESTS}::test_proposition_1_kkt_goes_to_zero_with_the_steps",),
         "", "Steps of a proof. Column `steps` of the history is the size of the steps of both factors, without the matrices of (21) and (22)."),
     Row("(24)", "These residuals go to zero.", (f"{LAGRANGIAN}.Checks.step",), (f"{TESTS}::test_proposition_1_kkt_goes_to_zero_with_the_steps",), "column `kkt`, below 1e-2 at the end"),
-    Row("(25)", "The inverse of a row's matrix through a smaller one (Sherman-Morrison-Woodbury).", ("npkl_models.lowrank.rows.minimise.shifted_solve",),
+    Row("(25)", "The inverse of a row's matrix through a smaller one (Sherman-Morrison-Woodbury).", ("npkl_models.lowrank.admm.shifted_solve",),
         (f"{CHECKS}::test_the_inverse_by_equation_25_of_kl_admm_and_by_27_of_bcdkl",), "1e-12", "Where a point has at least as many pairs as the factor has columns, the system of the factor's size is solved directly."),
     Row("(26)", "Operations of an iteration.", ("npkl_models.lowrank.admm.ADMMEngine.count_work", f"{RUN} kl_admm.figure3"), (PAGE,), "exponent of the measured time in n, on the page",
         "A count, not a computation. It leaves out the product of the small matrix, r times the square of the number of pairs of a point, and takes the graph's product as r n."),

@@ -12,28 +12,24 @@ import numpy as np
 
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
+from npkl_models.lowrank.descent import FactorEngine, FactorPlan
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.minimisers import LBFGS, MINIMISERS, Minimiser, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
-from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
+from npkl_models.lowrank.factor.rank import drop_null_columns, starting_factor
 from npkl_models.lowrank.factor.restored import RestoredNewton
 from npkl_models.lowrank.factor.sharpening import sharpened, sharpens
 from npkl_models.lowrank.options import BurerMonteiroOptions
-from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW, SOFTER
+from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.facts import constrained
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
-BETA_GROWTH = 3.0
-BETA_MAX = 1e7  # the largest beta, as a multiple of the first
 LENGTHS = 16  # a new column beside kinks or held rows has 1/4, 1/8, ... 2^-15 of the factor's length
 LITTLE = 1e-7  # a relative fall of the objective that is too small to count
-LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
-LAG_OF_DISTANCES = 0.5  # the same where steps restore distances: a large beta makes these steps short
 
 
 class BurerMonteiroEngine(FactorEngine):
@@ -45,7 +41,6 @@ class BurerMonteiroEngine(FactorEngine):
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
-        self.residual, self.residual_before = 0.0, np.inf
         self.objective_then = np.inf  # at the last new column
         self.point: Point
         self.minimiser: Minimiser = LBFGS()
@@ -69,19 +64,19 @@ class BurerMonteiroEngine(FactorEngine):
             self.minimiser.reset()
         else:
             self.minimiser = RestoredNewton()
-        self.steps, self.residual_then = 0, np.inf
+        self.begin_again()
         self._measure()
 
     def grow(self, direction: Array) -> bool:
         kinks = isinstance(self.minimiser, RestoredNewton) and not self.f.smooth
-        fell = self.objective < self.objective_then - LITTLE * self._size()
+        fell = self.objective < self.objective_then - LITTLE * self.problem.size(2 * self.objective)
         self.objective_then = self.objective
         if not kinks and (self.f.held is None or not self.f.smooth):
             return super().grow(direction)
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False
         if kinks and not fell:  # the losses themselves rise along a new column; their smooth model falls
-            self.f.beta, self.residual_before = max(self.f.beta / SOFTER, self.first_beta), np.inf
+            self.f.beta, self.misfit_then = max(self.f.beta / SOFTER, self.first_beta), np.inf
             self.point = self.f.at(self.point.W)
         base = drop_null_columns(self.V)
         u = np.sqrt(float(np.sum(base**2))) * direction.reshape(-1, 1)
@@ -95,39 +90,26 @@ class BurerMonteiroEngine(FactorEngine):
         """The factor with its held rows in their place, if there are any."""
         return W if self.f.held is None else self.f.held.fit(W)
 
-    def iterate(self) -> None:
+    def step(self) -> None:
         self.point = self.minimiser.step(self.f, self.point)
         self._measure()
-        self._switch_if_slow()
-        solved = self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2))
-        if not self.f.smooth and (solved or self._exhausted):
+        if self.slow() and self.method == "auto" and isinstance(self.minimiser, LBFGS):
+            self.minimiser = Newton()
+        if not self.f.smooth and (self.solved() or self._exhausted):
             self._move_multipliers()
         self.work = self.f.work
 
     def _move_multipliers(self) -> None:
         """Move the multipliers; if the last move gained too little, beta grows."""
         self.f.update_multipliers(self.point)
-        lag = LAG_OF_DISTANCES if isinstance(self.minimiser, RestoredNewton) else LAG
-        slow = self.residual > lag * self.residual_before and not self._exhausted
-        if slow and self.f.beta < BETA_MAX * self.first_beta:
-            self.f.beta *= BETA_GROWTH
-            self.f.spectral.beta *= BETA_GROWTH
-        self.residual_before = self.residual
+        beta = self.f.beta if self._exhausted else self.stiffer(self.f.beta, self.first_beta)
+        self.f.spectral.beta *= beta / self.f.beta
+        self.f.beta = beta
         self.point = self.f.at(self.point.W)
         self.minimiser.reset()
         self._measure()
 
-    def _switch_if_slow(self) -> None:
-        self.steps += 1
-        if self.method != "auto" or self.steps % PATIENCE:
-            return
-        if self.residual > SLOW * self.residual_then and not isinstance(
-            self.minimiser, Newton | RestoredNewton
-        ):
-            self.minimiser = Newton()
-        self.residual_then = self.residual
-
-    def multipliers(self) -> Multipliers:
+    def dual_point(self) -> Multipliers:
         y = self.minimiser.multipliers
         if y is None and isinstance(self.minimiser, Newton) and sharpens(self.f, self.point):
             y = sharpened(self.f, self.point)
@@ -138,24 +120,19 @@ class BurerMonteiroEngine(FactorEngine):
         """Whether no step lowers the smooth objective any further."""
         return isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted
 
-    def _size(self) -> float:
-        return self.problem.size(2 * self.objective)
-
     def _measure(self) -> None:
         self.V = self.problem.lift(self.point.W)
         smooth = self.f.smooth
         self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
-        slope = 0.5 * frobenius(self.point.gradient)
-        self.stationarity = slope * frobenius(self.point.W) / self._size()
-        self.residual = 0.0 if smooth else self.f.residual(self.point) / self._size()
-        self.residual = self.stationarity + self.residual
-        if self.f.smooth and self._exhausted:
+        misfit = 0.0 if smooth else self.f.residual(self.point)
+        self.settle(frobenius(self.point.gradient), frobenius(self.point.W), misfit)
+        if smooth and self._exhausted:
             self.residual = 0.0  # the point is stationary to rounding
 
 
 @dataclass(frozen=True)
-class BurerMonteiroPlan(EnginePlan):
-    """The plan of the factorised problem; its engine is made when the run begins."""
+class BurerMonteiroPlan(FactorPlan):
+    """The plan of the factorised problem."""
 
     options: BurerMonteiroOptions
     first: BurerMonteiroOptions  # the options of the first factor
@@ -165,26 +142,13 @@ class BurerMonteiroPlan(EnginePlan):
         start = starting_factor(self.problem, self.first)
         return BurerMonteiroEngine(self.problem, self.options, start)
 
-    def describe(self) -> str:
-        engine = self.engine()
-        W, f = engine.point.W, engine.f
-        return (
-            f"the factor is {W.shape[0]} x {W.shape[1]}, {f.size} values, {int(f.augmented.sum())} of them "
-            f"through multipliers, slack with {f.S.nnz} entries; about "
-            f"{8e-6 * (14 * engine.V.size + 6 * f.S.nnz):.3g} MB"
-        )
-
 
 def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
     return BurerMonteiroPlan(problem, options, options)
 
 
 def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
-    """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
-
-    With constraints the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
-    does a run whose losses of distances have kinks: there the objective rises along a new column alone.
-    """
+    """The plan of burer_monteiro from rank 2, but not with constraints or kinks of distances."""
     start = options
     kinks = restorable(problem) and not all(term.loss.smooth for term in problem.losses)
     if options.rank == "auto" and options.start is None and not constrained(problem) and not kinks:

@@ -63,11 +63,7 @@ def anchored_points(problem: Statement) -> Index | None:
 
 
 class CentredSystem:
-    """The matrix of the module's docstring, for C with C1 = c1 and edges (i, j); `at` factorises it.
-
-    With ``fixed`` points, directions are zero there, and need not be centred. The order of elimination
-    depends only on the graph and is found once.
-    """
+    """The matrix of the module's docstring, for C with C1 = c1 and edges (i, j); or with ``fixed`` points."""
 
     def __init__(self, C: Matrix, c: float, i: Index, j: Index, fixed: Index | None = None) -> None:
         n = int(C.shape[0])
@@ -122,11 +118,9 @@ class CentredSystem:
     ) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
-        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. It is
-        valid until the next call. A matrix that is singular to rounding raises a RuntimeError. So does one
-        that CHOLMOD refuses, if points are fixed, because a larger shift costs less than SuperLU. Otherwise
-        the matrix may be indefinite, although it is definite over centred directions. With ``definite``, a
-        matrix that is not definite over these directions raises one, too.
+        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions until the
+        next call. A matrix that is singular to rounding raises a RuntimeError, and so does one that CHOLMOD
+        refuses with fixed points, or, with ``definite``, one that is not definite over these directions.
         """
         n, m, r = self.n, self.moving, G.shape[1]
         factors, data = self.matrix(G, y, bend, tau)
@@ -147,11 +141,7 @@ class CentredSystem:
         return solve, (self.filled * r * r) ** 2 / (m * r) / FLOPS
 
     def matrix(self, G: Array, y: Array, bend: Array, tau: float | Array) -> tuple[SymmetricFactors, Array]:
-        """What factorises the matrix over the moving points, and its entries; tau may have one for each.
-
-        Rows are in the order of elimination: the r coordinates of a point after those of the one before it
-        in ``points``.
-        """
+        """What factorises the matrix over the moving points, in the order of elimination, and its entries."""
         m, r = self.moving, G.shape[1]
         scalar = self.base + self.scatter @ y
         scalar[self.diagonal] += tau
@@ -164,12 +154,10 @@ class CentredSystem:
         return self.factors[1], rows.data
 
     def _definite(self, factor: Factor, inner: Array, tau: float) -> bool:
-        """Whether the matrix is definite over centred directions.
+        """Whether the matrix is definite over centred directions, by the inertia of a Schur complement.
 
-        The whole matrix has the constants as eigenvectors for c + tau. Its Schur complement over the point
-        that is fixed is n (c + tau) (I - (c + tau) / n 1'A^-1 1), where 1'A^-1 1 = ``inner`` (r x r) is over
-        the other points. The signs of A and of the complement are those of the whole (Haynsworth 1968). So
-        the negative ones must be those of the constants.
+        The signs of A and of n (c + tau) (I - (c + tau) / n 1'A^-1 1) are those of the whole (Haynsworth
+        1968), and the negative ones must be those of the constants. ``inner`` (r x r) is 1'A^-1 1.
         """
         r, own = len(inner), self.c + tau
         schur = np.linalg.eigvalsh(own * (np.eye(r) - (own / self.n) * 0.5 * (inner + inner.T)))

@@ -24,10 +24,7 @@ Factors = tuple[Array, Array, Array]  # inverse pivots (n, r, r); multipliers an
 
 @inlined
 def _invert(A: Array, least: float) -> None:  # pragma: no cover
-    """Overwrite a symmetric matrix, given on and below its diagonal, by its inverse.
-
-    Its eigenvalues are at least ``least`` but for rounding, and so are the squared pivots.
-    """
+    """Overwrite a symmetric matrix, given on and below its diagonal, by its inverse; eigenvalues >= least."""
     r = A.shape[0]
     for j in range(r):
         pivot = A[j, j]
@@ -84,11 +81,7 @@ def add_bends(
 def factorise(
     start: Index, later: Index, slots: Slots, weight: Array, diagonal: Array, g: Array
 ) -> Factors:  # pragma: no cover
-    """Eliminate one point after the other; only the later points' own blocks are changed.
-
-    Points are numbered in the order of elimination. The block of point i begins as diagonal_i I plus the sum
-    of weight_s g_s g_s' over its slots s.
-    """
+    """Eliminate one point after the other from diagonal_i I + sum weight_s g_s g_s'; later blocks change."""
     point, early, late = slots
     n, m, r = diagonal.shape[0], later.shape[0], g.shape[1]
     blocks, multipliers, vectors = np.zeros((n, r, r)), np.empty((m, r)), np.empty((m, r))

@@ -16,13 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.facts import fact
 from npkl_models.model.functional import svec, svec_rows
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
 
 MOST_POINTS, MOST_ROWS = 64, 8  # of the equalities; more of them are left to multipliers
-AGREE = 1e-12  # relative: equalities that contradict each other by less agree; smaller eigenvalues are zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +104,10 @@ def _root(A: Array, value: Array, d: int) -> Array | None:
     if np.linalg.matrix_rank(A) < A.shape[1]:
         return None
     g = np.linalg.lstsq(A, value, rcond=None)[0]
-    if np.max(np.abs(A @ g - value)) > AGREE * np.max(np.abs(value)):
+    if np.max(np.abs(A @ g - value)) > SAME * np.max(np.abs(value)):
         return None
     G = np.zeros((d, d))
     first, second = np.triu_indices(d)
     G[first, second] = G[second, first] = np.where(first == second, 1.0, np.sqrt(0.5)) * g
     values = np.linalg.eigvalsh(G)
-    return np.linalg.cholesky(G) if values[0] > AGREE * values[-1] else None
+    return np.linalg.cholesky(G) if values[0] > SAME * values[-1] else None

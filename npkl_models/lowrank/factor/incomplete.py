@@ -33,10 +33,7 @@ STEPS, PER_NUMBER = 300, 1e-7  # steps of conjugate gradients that are saved; se
 
 
 class IncompleteHessian:
-    """The couplings of an incidence in their order of elimination; `at` factorises the Hessian at a point.
-
-    All arrays follow this order, in which neighbours are close to each other in memory.
-    """
+    """The couplings of an incidence in their order of elimination; `at` factorises the Hessian at a point."""
 
     def __init__(self, blocks: HessianBlocks) -> None:
         self.blocks = blocks

@@ -8,16 +8,13 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.factor.lines import curved, minimum, second_order, straight
+from npkl_models.lowrank.factor.lines import Path, minimum
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
+from npkl_models.lowrank.tolerances import ENOUGH, FORCING, HALVED, SAME
 
 CG_STEPS, CG_MOST = 100, 800  # steps of conjugate gradients in a Newton step: at first, and at most
-AT_RADIUS = 0.99  # a step of this share of the radius has reached it
-SHORTER, FAITHFUL = 8, 0.25  # steps that are tried; the radius shrinks if the line search goes less far
+FAITHFUL = 0.25  # the radius shrinks if the line search goes less far
 SLOW, MORE = 0.5, 2  # if the gradient keeps more than this share, steps of conjugate gradients grow by MORE
-FORCING = 0.1
-WHOLE, BOW_STEPS, BOW_FORCING = 0.3, 10, 0.1
-ARMIJO = 1e-4
 MEMORY = 10  # number of steps that L-BFGS keeps
 
 Map = Callable[[Array], Array]
@@ -36,10 +33,7 @@ class Minimiser(Protocol):
 
 
 class Newton:
-    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step.
-
-    If the least value along the step is far from its end, the valley is curved, and a curve is searched, too.
-    """
+    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step."""
 
     multipliers: Array | None = None
 
@@ -59,47 +53,35 @@ class Newton:
             self.inner = min(MORE * self.inner, CG_MOST)
         self.size = size
         tolerance = size * min(FORCING, np.sqrt(size / np.sqrt(1 + abs(point.value))))
-        for _ in range(SHORTER):
+        for _ in range(HALVED):
             D, HD = truncated_newton(product, inverse, point.gradient, tolerance, self.inner, self.radius)
-            new, t = self._search(f, point, (D, HD), (product, inverse))
+            new, t = self._search(f, point, D, HD)
             length = frobenius(D)
             if t < FAITHFUL:  # the quadratic model was poor: shorter steps, with fewer steps within them
                 self.inner = CG_STEPS
                 self.radius = max(2 * t, 0.1) * length
-            elif length >= AT_RADIUS * self.radius:
+            elif length >= (1 - SAME) * self.radius:
                 self.radius = 2 * t * length
             if t > 0:
                 return new
         return point
 
-    def _search(
-        self, f: FactorObjective, point: Point, step: tuple[Array, Array], maps: tuple[Map, Map]
-    ) -> tuple[Point, float]:
-        """A better point along a step or the curve that it begins, and its t; the point and 0 if none is."""
-        D, HD = step
+    def _search(self, f: FactorObjective, point: Point, D: Array, HD: Array) -> tuple[Point, float]:
+        """A better point along a step, and its t; the point and 0 if none is."""
         if f.spectral.R is not None:
             return backtrack(f, point, D, float(np.sum(point.gradient * D)))
         bent = point.bent(f.incidence.along(point.V, f.lift(D)))
-        path = straight(f, point, D, 0.5 * (float(np.sum(D * HD)) - bent))
-        t = minimum(path.at)
-        if abs(t - 1) > WHOLE:
-            bow = second_order(f, path)
-            size = np.sqrt(float(np.sum(bow * maps[1](bow))))
-            curve = curved(f, path, *truncated_newton(*maps, bow, BOW_FORCING * size, BOW_STEPS))
-            along = minimum(curve.at)
-            if curve.at(along).value < path.at(t).value:
-                path, t = curve, along
-        return (f.at(path.factor(t)), t) if t > 0 else (point, 0.0)
+        t = minimum(Path(f, point, D, 0.5 * (float(np.sum(D * HD)) - bent)).at)
+        return (f.at(point.W + t * D), t) if t > 0 else (point, 0.0)
 
 
 def truncated_newton(
     product: Map, inverse: Map, g: Array, tolerance: float, steps: int, radius: float | None = None
 ) -> tuple[Array, Array]:
-    """Solve H D = -g to the tolerance by conjugate gradients; return D and H D.
+    """Solve H D = -g by conjugate gradients with the preconditioner ``inverse``; return D and H D.
 
-    The iteration ends earlier after ``steps`` steps or at the radius. Along a direction of negative
-    curvature, D goes to the radius (Steihaug 1983); without a radius it ends before. ``inverse`` applies a
-    preconditioner M^-1. The tolerance applies to the residual in the norm of M^-1.
+    They end at the tolerance, after ``steps`` steps or at the radius. Along negative curvature D goes to the
+    radius (Steihaug 1983); without a radius it ends before.
     """
     D, HD = np.zeros_like(g), np.zeros_like(g)
     r = -g
@@ -137,13 +119,10 @@ def truncated_newton(
 def backtrack(
     f: FactorObjective, point: Point, D: Array, slope: float, t: float = 1.0
 ) -> tuple[Point, float]:
-    """Try t, t/2, t/4, ... until the objective falls enough (Armijo); the new point and its t.
-
-    If no trial succeeds, the given point and 0.
-    """
-    for _ in range(40):
+    """Try t, t/2, t/4, ... until the objective falls enough (Armijo); the new point and its t, or 0."""
+    for _ in range(2 * HALVED):
         trial = f.at(point.W + t * D)
-        if trial.value <= point.value + ARMIJO * t * slope + 1e-15 * abs(point.value):
+        if trial.value <= point.value + ENOUGH * t * slope + 1e-15 * abs(point.value):
             return trial, t
         t *= 0.5
     return point, 0.0

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.compile import worth
-from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
+from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within, move_cost
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
@@ -143,11 +143,7 @@ class FactorObjective:
         return G if self.held is None else self.held.masked(G)
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
-        """The map of G to an approximate inverse of the Hessian at the point applied to G.
-
-        The inverse is that of the row blocks. With a basis, it is a Laplacian of the graph if all values are
-        distances, else a multiple of the identity.
-        """
+        """An approximate inverse of the Hessian: row blocks with couplings, or a Laplacian for distances."""
         if self.distances:
             solve = self._springs.at(point.z, point.slope, point.bend, point.W.shape[1])
             return solve if self.held else lambda G: self.drop(solve(self.lift(G)))
@@ -176,12 +172,11 @@ class FactorObjective:
         return LaplacianPreconditioner(self.incidence, size, sp.csr_array(moved), self.held.free)
 
     def residual(self, point: Point) -> float:
-        """The cost of the next move of the multipliers: sum |y step|."""
+        """The cost of the next move of the multipliers."""
         new = point.slope[self.augmented]
         scale = self.scale[self.augmented]
-        miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
-        cost = float(np.sum(miss * (np.abs(new) + self.typical * scale)))
-        return cost + self.spectral.residual(point.W)
+        miss = (new - self.y[self.augmented]) / (self.beta * scale)
+        return move_cost(miss, new, self.typical * scale) + self.spectral.residual(point.W)
 
     def rules(self, z: Array) -> Derivatives:
         """(value, slope, bend) of every phi_e at z."""
@@ -226,10 +221,7 @@ class Point:
     gradient: Array
 
     def bent(self, a: Array) -> float:
-        """The part of the second derivatives phi'' in the curvature along a direction.
-
-        ``a`` are the derivatives of all values along the direction.
-        """
+        """The part of the second derivatives phi'' in the curvature along a direction with dz = a."""
         return float(self.bend @ a**2)
 
 

@@ -15,18 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, symmetric_lu
+from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.incidence import Adjoint, Incidence
 
 LEAST = 1e-2  # smaller diagonal entries of the slack are raised to this share of their median
 
 
 class HessianBlocks:
-    """The diagonal blocks of the Hessian, one for each row of V; `at` inverts them at a point.
-
-    Block i is the r x r matrix 2 S_ii I + sum_e bend_e g_e g_e', where g_e is the derivative of z_e in row i.
-    bcd inverts the same matrices. Large weights of pairs make the Hessian ill-conditioned, and the blocks
-    contain them.
-    """
+    """The diagonal blocks of the Hessian, 2 S_ii I + sum_e bend_e g_e g_e' for each row, to invert."""
 
     def __init__(self, incidence: Incidence) -> None:
         t, n = incidence, incidence.n
@@ -64,14 +60,12 @@ class HessianBlocks:
 
 
 FLOOR = 1e-3  # this share of the size of the cost is added to the diagonal: a Laplacian is singular
-ROUNDED = 1e-12  # if that is lost to rounding, this share of the largest diagonal entry is added
 
 
 class LaplacianPreconditioner:
     """A preconditioner for distances: a Laplacian on their graph, which `at` factorises at a point.
 
-    With ``moved`` (n x f), the Laplacian is restricted to these columns of the basis, and the map goes from
-    the rows ``free`` of the unknown to themselves. Held rows, such as those of anchors, do not move.
+    ``moved`` (n x f) are the columns of the basis for the rows ``free``; held rows do not move.
     """
 
     def __init__(
@@ -90,7 +84,7 @@ class LaplacianPreconditioner:
             factor = symmetric_lu(M)
         except RuntimeError:  # the floor is lost to rounding
             top = float(M.diagonal().max())
-            factor = symmetric_lu(M + ROUNDED * top * sp.eye_array(M.shape[0], format="csc"))
+            factor = symmetric_lu(M + SAME * top * sp.eye_array(M.shape[0], format="csc"))
         if self.free is None:
             return lambda G: 0.5 * factor.solve(G)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,18 +10,17 @@ from npkl_models.certify.points import as_factor
 from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.centred_system import restorable
-from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
+from npkl_models.lowrank.tolerances import SAME, STEEP
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
 from npkl_models.model.facts import constrained
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
-from npkl_models.solve.engine import Engine
 from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
-MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights, which exceed so many means of diag C
+MIDDLE = 30_000  # largest order for it at large weights
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
@@ -31,17 +28,14 @@ FIRST_STEP = 1e-3  # the new column's share of the trace if there are constraint
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
 WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
 FAINT = 1e-2  # a column whose squared entries are all below this share of the mean squared row is faint
-NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dropped
 
 
 def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
-    A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
-    square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
-    that is added costs a look. Orders above that of dense proofs get 8; up to 30,000 points they do so only
-    if no weight is large beside the cost. With 24 columns at 100,000 points (two Gaussians), three were left
-    after 100 sweeps, and the bounds were worse.
+    A basis with few columns gets a third of its size. Comparisons of distances get 3.5 times the square root
+    of n, as wrong answers among them raise the optimal rank. Orders above that of dense proofs get 8: more
+    columns fade away and worsen the bounds. Up to 30,000 points they get 2 ln n if weights are large.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not constrained(problem)
     share = -(-problem.order // BASIS_SHARE) if small else 0
@@ -68,11 +62,7 @@ def _compares(problem: Statement) -> bool:
 
 
 def _n_values(problem: Statement) -> int:
-    """The papers' m: the number of values of all terms.
-
-    If there are also losses on the diagonal (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
-    (2013, section 4). This gives the ranks of their Table 1: 31 on iris and 103 on a1a.
-    """
+    """The papers' m: a pair counts twice beside losses on the diagonal (Hu & Kwok 2013, section 4)."""
     every = sum(problem.sizes)
     diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.losses)
     return 2 * every - diagonal if diagonal else every
@@ -115,7 +105,7 @@ def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
     return np.hstack([rotated, noise])
 
 
-def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
+def drop_null_columns(V: Array, share: float = SAME) -> Array:
     """The factor without columns below a share of the largest eigenvalue; at least one column remains."""
     values, rotation = np.linalg.eigh(V.T @ V)
     keep = values > share * values[-1]
@@ -157,40 +147,13 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
     return rescaled(problem, np.hstack([base, np.sqrt(t) * u]))
 
 
-class FactorEngine(Engine):
-    """A solver of the factorised problem."""
-
-    problem: Statement
-    options: Any  # the options of the backend
-    finisher: FactorEngine | None = None
-
-    @abstractmethod
-    def restart(self, V: Array) -> None:
-        """Continue from another factor, which may have another number of columns."""
-
-    def grow(self, direction: Array) -> bool:
-        if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
-            return False
-        self.restart(escape(self.problem, self.V, direction))
-        return True
-
-    def correct(self, directions: Array) -> bool:
-        better = correct(self.problem, self.V, directions)
-        if better is not None:
-            self.restart(better)
-        return better is not None
-
-
 def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
     """The function t -> objective at V V' + t u u'."""
     return lambda t: problem.objective_of_factor(rescaled(problem, np.hstack([V, np.sqrt(t) * u])))
 
 
 def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """The function t -> derivative of the objective at V V' + t u u', for problems without a regulariser.
-
-    A vector on few points gains so little that rounding hides the difference of the objectives.
-    """
+    """The derivative of t -> objective at V V' + t u u', as rounding may hide differences."""
     fixed = float(np.sum(u * (problem.cost @ u)))
     lines = list(zip(problem.losses, problem.values(V), problem.values(u), strict=True))
 
@@ -202,11 +165,7 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
 
 
 def widened(problem: Statement, V: Array) -> Array:
-    """The factor with half as many columns again, of small noise, if values are comparisons of distances.
-
-    Beside many comparisons, column after column is in vain: descent is trapped again and again at ranks a
-    little below the optimal one. With half as many columns again it is not.
-    """
+    """The factor with half as many columns again, of small noise, beside comparisons: one is in vain."""
     if not _compares(problem) or not problem.regularizer.vacuous or problem.constraints:
         return V
     more = min(int(np.ceil(WIDENED * V.shape[1])), problem.order) - V.shape[1]

@@ -26,19 +26,13 @@ from npkl_models.lowrank.factor.centred_system import (
 from npkl_models.lowrank.factor.minimisers import Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import drop_null_columns
+from npkl_models.lowrank.tolerances import STEPS
 
 FIRST_SHIFT, AGAIN_SHIFT, LEAST_SHIFT = 1.0, 1e-3, 1e-7  # tau over the size of C: first, after a reset, least
-RAISED, LOWERED, HELD_BACK = (
-    8.0,
-    0.3,
-    3.0,
-)  # factors of tau if all steps fail, after a whole step, and after a short step
-TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau; lengths of the step for each tau; ratio of two lengths
-TRIALS_DEFINITE = 12  # values of tau if the matrix must be definite
-SHORT = 0.3  # a step of a smaller length counts as short
+RAISED, LOWERED = 8.0, 0.3  # factors of tau if all steps fail, and after a whole step
+TRIALS, LENGTHS, SHORTER = 12, 4, 0.4  # values of tau; lengths of the step for each tau; ratio of two lengths
 RESTORATIONS = 3  # solutions that restore the lengths after a step
 FILLED = 3e7  # if the entries of C times r^2 exceed this number, C is too dense to factorise
-COARSE = 60  # the largest number of steps of `Newton` at first
 SLOW = 1e-4  # steps of `Newton` end when one lowers the objective by less than this share
 
 
@@ -62,9 +56,9 @@ class RestoredNewton:
         self.count += 1
         r = point.W.shape[1]
         large = point.W.size * r > BLOCKS or f.problem.cost.nnz * r**2 > FILLED
-        if large or (self.system is None and self.count <= COARSE):
+        if large or (self.system is None and self.count <= STEPS):
             new = self.coarse.step(f, point)
-            self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
+            self.count = STEPS if point.value - new.value < SLOW * abs(new.value) else self.count
             return new
         found = self._restored(f, point)
         if found is None and not f.smooth:  # the multipliers have moved the kinks
@@ -100,7 +94,7 @@ class RestoredNewton:
         self.tau = self.tau or (FIRST_SHIFT if fresh else AGAIN_SHIFT) * size
         G, right = system.differences(point.V), -0.5 * f.lift(point.gradient)
         definite = system.centred or not f.smooth
-        for _ in range(TRIALS_DEFINITE if definite else TRIALS):
+        for _ in range(TRIALS):
             try:
                 solve, work = system.at(G, y, bend, self.tau, definite)
             except RuntimeError:
@@ -123,18 +117,11 @@ class RestoredNewton:
                         choices = (whole, self.inner, new.slope[:m])
                         best = _most_stationary(f, system, new, choices)
                         self.multipliers = np.pad(best, (0, new.slope.size - m))
-                        self._adapt(t, size)
+                        self.tau = max(self.tau * (LOWERED if t == 1.0 else 1.0), LEAST_SHIFT * size)
                         return new
                     t *= SHORTER
-            self.tau = max(RAISED * self.tau, 10 * LEAST_SHIFT * size)
+            self.tau = RAISED * max(self.tau, LEAST_SHIFT * size)
         return None
-
-    def _adapt(self, t: float, size: float) -> None:
-        if t == 1.0:
-            self.tau *= LOWERED
-        elif t < SHORT:
-            self.tau *= HELD_BACK
-        self.tau = max(self.tau, LEAST_SHIFT * size)
 
 
 def _most_stationary(

@@ -11,10 +11,7 @@ from npkl_models.model.regularizers import Regularizer
 
 
 class SpectralTerm:
-    """G/p tr M^p, or the augmented Lagrangian of tr M^p <= B, p >= 1.
-
-    The constraint is c = (tr M^p / B - 1) / p <= 0. Its slope in the logarithm of the scale is about one.
-    """
+    """G/p tr M^p, or the augmented Lagrangian of tr M^p <= B, p >= 1, as c = (tr M^p / B - 1) / p <= 0."""
 
     def __init__(self, R: Regularizer) -> None:
         self.R = R.spectral
@@ -99,10 +96,7 @@ class SpectralTerm:
 
 
 def divided_differences(m: Array, q: float) -> Array:
-    """The matrix (m_i^q - m_j^q) / (m_i - m_j), with q m_i^(q-1) for equal eigenvalues (r x r).
-
-    It is the derivative of M^q in the eigenbasis of M (Daleckii & Krein 1965), computed without cancellation.
-    """
+    """The matrix (m_i^q - m_j^q) / (m_i - m_j) (r x r), without cancellation (Daleckii & Krein 1965)."""
     if q == 0:
         return np.zeros((m.size, m.size))
     m = np.maximum(m, 1e-14 * np.max(m, initial=0.0))  # at zero, a power below one has an infinite slope

@@ -1,8 +1,8 @@
 """bcd: block coordinate descent on the rows of V, as a backend.
 
 Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Their conclusions name squared distances and centred
-kernels (coloured MVU, minimum volume embedding). `apart` has the row problems of these, and
-`compare` has steps for comparisons of distances, which the source does not name.
+kernels (coloured MVU, minimum volume embedding). `compiled` has the row problems, and `compiled_compare` has
+steps for comparisons of distances, which the source does not name.
 
 Centred kernels need no basis here if every value is a squared distance. Squared distances are the same at V
 and at V - 1m'. So is tr(HCHK) with H = I - 11'/n, as H1 = 0. For a centred K, tr(HCHK) equals tr(CK). With
@@ -13,26 +13,23 @@ minimiser is a minimiser over centred kernels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from npkl_models.linalg.compile import WORTH, installed
 from npkl_models.lowrank.comparisons import compares, comparisons, refused
-from npkl_models.lowrank.cost import ROW_COMPILED
+from npkl_models.lowrank.cost import sweeping_cost
+from npkl_models.lowrank.descent import FactorPlan
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
-from npkl_models.lowrank.rows.engine import ROW_LEFT, BCDEngine
-from npkl_models.lowrank.rows.sweeps import check_kernel, compilable, numpy_seconds, sweeping
+from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.structure import Structure, structure, unbounded_rows
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.cost import Cost
-from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
 
 @dataclass(frozen=True)
-class BCDPlan(EnginePlan):
-    """The plan of block coordinate descent; colours and tables are made when the run begins."""
+class BCDPlan(FactorPlan):
+    """The plan of block coordinate descent."""
 
     options: BCDOptions
     iterations = 20_000
@@ -41,28 +38,6 @@ class BCDPlan(EnginePlan):
         start = starting_factor(self.problem, self.options)
         cold = self.options.start is None
         return BCDEngine(self.problem, _structure(self.problem), self.options, start, cold)
-
-    def describe(self) -> str:
-        engine = self.engine()
-        V = engine.V
-        return (
-            f"V is {V.shape[0]} x {V.shape[1]}, {engine.sweeper}, "
-            f"{engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
-            f"{8e-6 * (6 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
-        )
-
-
-def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
-    """Check that the kernel supports the problem."""
-    check_kernel(options.kernel, compilable(problem))
-    return BCDPlan(problem, options)
-
-
-def _cost(problem: Statement) -> Cost:
-    if not problem.cost.data.any():  # only losses bound a row: ill-conditioned row problems
-        return sweeping(problem, ROW_LEFT)
-    fast, slow = sweeping(problem, ROW_COMPILED), numpy_seconds(problem)
-    return fast if installed() and compilable(problem) and slow > WORTH else replace(fast, seconds=slow)
 
 
 def _structure(problem: Statement) -> Structure:
@@ -83,5 +58,6 @@ TAKES = Takes(
     beyond=_beyond,
 )
 BACKEND = Backend(
-    "bcd", "lowrank", "block coordinate descent on the rows of V, certified", TAKES, _plan, BCDOptions, _cost
+    "bcd", "lowrank", "block coordinate descent on the rows of V, certified", TAKES, BCDPlan, BCDOptions,
+    sweeping_cost,
 )  # fmt: skip

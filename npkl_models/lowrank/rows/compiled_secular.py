@@ -1,9 +1,10 @@
-"""The compiled secular equation of one row, as in `secular`, from the Gram matrix of the row alone.
+"""The compiled secular equation of one row: ||u(mu)||^2 = (mu - mu0) / (4 a), or = b^2 at a bound.
 
-With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row k. Otherwise WW' would
-lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W (r x r), and c and c'c in
-row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1. After a change of this file,
-or of a constant in `secular`, touch `compiled` and this file: numba's cache watches the function's file.
+The norm of u(mu) = (mu I + W'W)^-1 c falls as mu grows. The Gram matrix of the row gives the norm and its
+derivative for mu > 0. With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row
+k. Otherwise WW' would lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W
+(r x r), and c and c'c in row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1.
+After a change of this file, touch `compiled`, too: numba's cache watches that file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ import math
 
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled
-from npkl_models.lowrank.rows.secular import CANCELLED, INNER, LAST, NARROW, SETTLED, SINGULAR, STEPS
+from npkl_models.lowrank.tolerances import ROUNDING, STEPS
+
+INNER = 8
+LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
+SETTLED = 1e-3 * LAST**2  # the same for the steps of the inner iteration
+CANCELLED = 1e-10  # if ||mu u||^2 is a smaller share of ||c||^2, it is lost to rounding in a Gram system
+SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is singular to rounding
 
 Line = tuple[float, float, float]  # slope, zero, level
 
@@ -44,9 +51,8 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
 def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, float]:  # pragma: no cover
     """||u||^2 and its derivative for u = (mu I + W'W)^-1 c.
 
-    From WW': let b = W c, x = (mu I + WW')^-1 b. Then W u = x and ||u||^2 = (c'c - x'b - mu x'x) / mu^2. Its
-    derivative is -2 (||u||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x. From
-    W'W: u = x, and the derivative is -2 x'(mu I + W'W)^-1 x.
+    From WW' with x = (mu I + WW')^-1 W c: ||u||^2 = (c'c - x'Wc - mu x'x) / mu^2, and the derivative is
+    -2 (||u||^2 - x'(mu I + WW')^-1 x) / mu. From W'W: u = x, and it is -2 x'(mu I + W'W)^-1 x.
     """
     solve_row(mu, G, k, L)
     left, inner, size = G[k, k], 0.0, 0.0
@@ -70,9 +76,8 @@ def rational_step(
 ) -> float:  # pragma: no cover
     """The step to the root of t^2 norm2 / (t + d)^2 = slope (now + d - zero) + level, t = -2 norm2 / falls.
 
-    The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
-    (More & Sorensen 1983). Newton's method finds the root of the model. Where the norm does not fall (this is
-    rounding), the step leaves the interval, which is then halved.
+    The model is exact for a single eigenvalue (More & Sorensen 1983). Where the norm does not fall, which is
+    rounding, the step leaves the interval, which is then halved.
     """
     if not falls < 0:
         return -2 * now
@@ -104,7 +109,7 @@ def _root(
             high = mu
         step = rational_step(mu, norm2, falls, slope, zero, level)
         found = abs(step) <= LAST * mu
-        if found or high - low <= NARROW * high:
+        if found or high - low <= ROUNDING * high:
             mu += step if found else 0.0
             lost, trace = (slope * (mu - zero) + level) * mu * mu <= CANCELLED * G[k, k], 0.0
             for j in range(k):
@@ -122,10 +127,7 @@ def _root(
 def shift_of(
     own: tuple[float, float, float], old: float, size: float, G: Array, k: int, L: Array, direct: bool
 ) -> float:  # pragma: no cover
-    """The mu of a row; ``old`` and ``size`` are ||u||^2 before the step and ||c||^2.
-
-    The result is 0 if numpy must find mu: there is none above zero, or rounding hides it.
-    """
+    """The mu of a row, or 0 for `compiled_hard`; ``old`` and ``size`` are the old ||u||^2 and ||c||^2."""
     mu, quartic, radius = own
     G[k, k] = size
     if quartic > 0.0:

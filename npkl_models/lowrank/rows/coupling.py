@@ -18,11 +18,10 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, LowRankUpdate, Matrix, dense, frobenius
 from npkl_models.lowrank.cost import dense_cost
+from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.statement import Statement
 
 COLUMNS = 40  # columns of the random matrix that finds the range; twice the largest rank
-FOUND = 1e-13  # largest error of the low-rank form, relative to the size of C
-CENTRED_ALREADY = 1e-12  # smaller row sums, relative to the size of C, count as zero
 
 
 class Coupling:
@@ -73,7 +72,7 @@ def _low_rank(C: Array) -> LowRankUpdate | None:
     Y = C @ G
     alpha = float(np.median(np.linalg.eigvalsh(G.T @ Y)))
     U, s, _ = np.linalg.svd(Y - alpha * G, full_matrices=False)
-    few = int(np.sum(s > FOUND * size))
+    few = int(np.sum(s > SAME * size))
     if few >= columns // 2:
         return None
     U = U[:, :few]
@@ -82,14 +81,14 @@ def _low_rank(C: Array) -> LowRankUpdate | None:
     W = U @ turn
     left = C - (W * values) @ W.T
     left[np.diag_indices(n)] -= alpha
-    if frobenius(left) > FOUND * np.sqrt(n) * size:
+    if frobenius(left) > SAME * np.sqrt(n) * size:
         return None
     return LowRankUpdate(sp.csr_array(alpha * sp.eye_array(n)), W, values)
 
 
 def _rounded(alpha: float, C: Array) -> float:
     """Alpha, or 0 if alpha is zero to rounding."""
-    return 0.0 if abs(alpha) <= FOUND * frobenius(C) else alpha
+    return 0.0 if abs(alpha) <= SAME * frobenius(C) else alpha
 
 
 def _centred(C: Matrix, W: Array, mu: Array) -> tuple[Array, Array]:
@@ -97,10 +96,10 @@ def _centred(C: Matrix, W: Array, mu: Array) -> tuple[Array, Array]:
     n = len(W)
     a = np.asarray(C @ np.ones(n)) / n
     a -= 0.5 * float(a.mean())
-    if float(np.max(np.abs(a))) * n <= CENTRED_ALREADY * frobenius(C.data):
+    if float(np.max(np.abs(a))) * n <= SAME * frobenius(C.data):
         return W, mu
     one = np.ones(n)
-    flat = float(np.ptp(a)) <= CENTRED_ALREADY * float(np.max(np.abs(a)))
+    flat = float(np.ptp(a)) <= SAME * float(np.max(np.abs(a)))
     wide = np.column_stack([W, one]) if flat else np.column_stack([W, one, a])
     core = np.zeros((wide.shape[1], wide.shape[1]))
     core[: mu.size, : mu.size] = np.diag(mu)
@@ -110,5 +109,5 @@ def _centred(C: Matrix, W: Array, mu: Array) -> tuple[Array, Array]:
         core[-1, -2] = core[-2, -1] = -1.0
     Q, R = np.linalg.qr(wide)
     values, turn = np.linalg.eigh(R @ core @ R.T)
-    keep = np.abs(values) > FOUND * max(float(np.max(np.abs(values))), 1e-300)
+    keep = np.abs(values) > SAME * max(float(np.max(np.abs(values))), 1e-300)
     return Q @ turn[:, keep], values[keep]

@@ -1,8 +1,7 @@
-"""Block coordinate descent on the rows of V, one colour class at a time.
+"""Block coordinate descent on the rows of V, one row after the other.
 
-Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not interact, so a common
-update gives the same rows as one update after the other. Four things go beyond the source: soft K_ii terms by
-a secular equation, losses with kinks by the method of multipliers, extrapolation, and a certificate that ends
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Four things go beyond the source: soft K_ii terms by a
+secular equation, losses with kinks by the method of multipliers, extrapolation, and a certificate that ends
 the run. The source's row programs stall at kinks (`npkl_models.printed.bcdkl`).
 """
 
@@ -14,43 +13,27 @@ from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, iteration_seconds
+from npkl_models.lowrank.cost import VAST, sweep_seconds
+from npkl_models.lowrank.descent import FactorEngine
+from npkl_models.lowrank.edges import first_model
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
-from npkl_models.lowrank.factor.rank import FactorEngine, drop_faint_columns, drop_null_columns, widened
+from npkl_models.lowrank.factor.rank import drop_faint_columns, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
-from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
+from npkl_models.lowrank.rows.coupling import cost_of_rows
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
-from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import Handover
-from npkl_models.lowrank.rows.sweeps import (
-    USUAL_SWEEPS,
-    VAST,
-    Sweeper,
-    choose_kernel,
-    numpy_seconds,
-    radius_of,
-)
+from npkl_models.lowrank.rows.sweeps import CoupledSweeper, Sweeper, radius_of
 from npkl_models.lowrank.structure import Structure
+from npkl_models.lowrank.tolerances import ROUNDING
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.watch import logger
 
-# Multipliers move once the residual of the smooth model is below this multiple of their own residual.
-# Sweeps are slow to lower it, so this is earlier than with Newton steps (`INEXACT`).
-EARLY = 1.5
-BETA_GROWTH = 2.0
-BETA_MAX = 1e4
-ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
-PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
-SMALL = 1e-14  # the same share after a column was added, because a new column starts small
-FADING = 1e-4  # the same share before Newton steps but for entries: vanishing columns are a null space
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
-SETTLED = 1e-13  # a smaller primal residual counts as rounding
-PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual to this share
 
 
 class BCDEngine(FactorEngine):
@@ -61,15 +44,11 @@ class BCDEngine(FactorEngine):
     ) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = first_model(problem, pairs, cold)
-        self.radius, self.swept = radius_of(problem), 0
-        self.sweeper = self.make_sweeper()
+        self.first_beta, self.radius = self.model.beta, radius_of(problem)
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
-        if isinstance(self.sweeper, ApartSweeper) and isinstance(self.sweeper.cost, LowRankUpdate):
-            self.cost = self.sweeper.cost
-        self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
+        self.sweeper = self.make_sweeper()
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
-        self.primal_then = np.inf  # the primal residual at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
         self.handover = Handover(problem, pairs, options.tol)
@@ -78,19 +57,22 @@ class BCDEngine(FactorEngine):
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
         self.restart(V)
 
-    def make_sweeper(self) -> Sweeper:
-        """The sweeper for the problem's values, compiled once numpy has done much counted work."""
-        own, spent = self.options, self.swept * numpy_seconds(self.problem) / USUAL_SWEEPS
-        compiled = choose_kernel(self.problem, own.kernel, spent)
+    def make_sweeper(self) -> Sweeper | CompareSweeper:
+        """The sweeper for the problem's values."""
         if isinstance(self.pairs, Comparisons):
-            return CompareSweeper(self.problem, self.pairs, self.model, compiled, own.random_state)
-        passes = Sweeper if self.pairs.apart is None else ApartSweeper
-        return passes(self.problem, self.pairs, self.model, compiled, own.random_state)
+            return CompareSweeper(self.problem, self.pairs, self.model)
+        if self.pairs.apart is None:
+            return Sweeper(self.problem, self.pairs, self.model)
+        cost = cost_of_rows(self.problem)
+        if not isinstance(cost, LowRankUpdate):
+            return Sweeper(self.problem, self.pairs, self.model, cost)
+        self.cost = cost
+        return CoupledSweeper(self.problem, self.pairs, self.model, cost)
 
     def restart(self, V: Array) -> None:
         self.V = self.centred(aligned(V))
-        self.handover.restart()
-        self.finisher, self.note = None, ""
+        self.begin_again()
+        self.handover.checked = np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
@@ -108,24 +90,11 @@ class BCDEngine(FactorEngine):
         self.grown |= grows
         return grows
 
-    def iterate(self) -> None:
-        if self.finisher is not None:
-            self.run_finisher(self.finisher)
-        else:
-            self._sweep()
-
     def sweep_seconds(self) -> float:
-        """The predicted seconds of a sweep, and of the rows that the last sweep has left to numpy."""
-        left = ROW_LEFT * self.sweeper.left
-        if self.pairs.apart is not None:
-            return apart_seconds(self.problem.n, self.row_seconds) + left
-        return iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds) + left
+        return sweep_seconds(self.problem, self.V.shape[1], self.pairs.apart is not None)
 
-    def _sweep(self) -> None:
+    def step(self) -> None:
         measured = self.sweeper.run(self.V)
-        self.swept += 1
-        if not self.sweeper.compiled and self.swept % USUAL_SWEEPS == 0:
-            self.sweeper = self.make_sweeper()
         self.centred(self.V)
         self.work += self.sweep_seconds()
         self._from_sweep(*measured)
@@ -133,23 +102,26 @@ class BCDEngine(FactorEngine):
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
                 self._try(rescaled(self.problem, trial))
-        if not self.model.smooth:
-            self._update_multipliers()
-        slow = self.handover.due(self.residual, self.V.shape[1], self.sweep_seconds())
-        if slow and self.options.newton and self.model.exact:
+        if not self.model.smooth and self.misfit > ROUNDING and self.solved():
+            self._move_multipliers()
+        if self._due() and self.options.newton and self.model.exact:
             self._hand_over()
-        elif self.options.rank == "auto" and self.handover.sweeps % NARROW_EVERY == 0:
+        elif self.options.rank == "auto" and self.count % NARROW_EVERY == 0:
             self._narrow()
+
+    def _due(self) -> bool:
+        """Whether sweeps have become slow, so that Newton steps are due."""
+        slow = self.slow() and self.handover.reaches(self.residual)
+        return self.handover.shorter(self.count, self.residual, self.V.shape[1], self.sweep_seconds()) or slow
 
     def _hand_over(self) -> None:
         """Go on by Newton steps, from the multipliers so far."""
-        logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.handover.sweeps)
+        logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.count)
         y, V = self.multipliers(), self.V
         if self.options.rank == "auto":
             faint = self.handover.predicts and not self.grown
-            V = drop_faint_columns(V) if faint else drop_null_columns(V, SMALL if self.grown else FADING)
-        method = "auto" if self.pairs.distances and self.problem.basis is not None else "newton"
-        options = BurerMonteiroOptions(method=method, time_limit=self.options.time_limit)
+            V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else DEAD)
+        options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
         finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V)
         if not finisher.f.smooth:
             finisher.begin_with(y, self.model.beta)
@@ -157,7 +129,7 @@ class BCDEngine(FactorEngine):
 
     def _narrow(self) -> None:
         """Drop columns that have become negligible: many columns help at the beginning, few remain."""
-        V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
+        V = drop_null_columns(self.V, ROUNDING if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
             self.V = aligned(V)
             self.merit = self._evaluate()
@@ -165,21 +137,16 @@ class BCDEngine(FactorEngine):
     def _from_sweep(self, fall: float, gradient: float) -> None:
         """Set objective and residual from the measurements of a sweep, without an evaluation."""
         self.merit -= fall
-        self.objective, primal = self.merit + self.constant, 0.0
+        self.objective, misfit = self.merit + self.constant, 0.0
         if not self.model.smooth:
             z = self.pairs.pair_values(self.V)
             value, y, _ = self.model.evaluate(z)
             self.objective += self.model.losses(z) - float(np.sum(value))
-            primal = self.model.primal_residual(y)
-        size = self.problem.size(2 * self.objective)
-        self.smooth_residual = 0.5 * gradient * frobenius(self.V) / size
-        self.primal_residual = primal / size
-        self.residual = self.smooth_residual + self.primal_residual
+            misfit = self.model.primal_residual(y)
+        self.settle(gradient, frobenius(self.V), misfit)
         self.evaluated = False
 
-    def multipliers(self) -> Multipliers:
-        if self.finisher is not None:
-            return self.finisher.multipliers()
+    def dual_point(self) -> Multipliers:
         if self.extrapolation is not None and self.V.size > VAST:
             self.extrapolation.release()
         if not self.evaluated:
@@ -189,12 +156,12 @@ class BCDEngine(FactorEngine):
 
     def _try(self, V: Array) -> None:
         """Move to an extrapolated point if its merit is smaller."""
-        kept, merit = (self.V, self.objective, self.residual, self.evaluated), self.merit
+        names = ("V", "merit", "objective", "residual", "stationarity", "misfit", "evaluated")
+        kept = {name: getattr(self, name) for name in names}
         self.V = aligned(V)
         self.merit = self._evaluate()
-        if not self.merit < merit:
-            self.V, self.objective, self.residual, self.evaluated = kept
-            self.merit = merit
+        if not self.merit < kept["merit"]:
+            vars(self).update(kept)
 
     def _evaluate(self) -> float:
         """Set objective and residual at V; return the smooth merit that sweeps decrease."""
@@ -215,22 +182,13 @@ class BCDEngine(FactorEngine):
             tight = s >= self.radius**2 * (1 - 1e-9)
             self.row_multipliers = np.where(tight, np.maximum(pull, 0.0), 0.0)
             SV = SV + self.row_multipliers[:, None] * V
-        size = self.problem.size(2 * self.objective)
-        self.smooth_residual = frobenius(SV) * frobenius(V) / size
-        self.primal_residual = self.model.primal_residual(y) / size
-        self.residual = self.smooth_residual + self.primal_residual
+        self.settle(2 * frobenius(SV), frobenius(V), self.model.primal_residual(y))
         self.evaluated = True
         return merit
 
-    def _update_multipliers(self) -> None:
-        """Move the multipliers once the smooth model is nearly stationary; beta grows if they gain little."""
-        primal = self.primal_residual
-        if primal <= SETTLED or self.smooth_residual > max(1e-10, EARLY * min(primal, 1.0)):
-            return
+    def _move_multipliers(self) -> None:
         self.model.update_multipliers(self.pairs.pair_values(self.V))
-        if primal > PROGRESS * self.primal_then and self.model.beta < BETA_MAX:
-            self.model.beta *= BETA_GROWTH
-        self.primal_then = primal
+        self.model.beta = self.stiffer(self.model.beta, self.first_beta)
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
