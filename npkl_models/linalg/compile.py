@@ -66,6 +66,12 @@ def inlined(function: Any) -> Any:
     return compiled(function, inline="always")
 
 
+def called(*signature: str) -> Callable[[Any], Any]:
+    """A part of a loop that Python never calls, and that machine code calls seldom."""
+    more = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return lambda function: compiled(function, *signature, **more)
+
+
 def part(*signature: str) -> Callable[[Any], Any]:
     """A part of a loop that Python never calls, and that machine code has in the place of its calls.
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import math
 
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, part
-from npkl_models.lowrank.rows.compiled_hard import hard_row
+from npkl_models.lowrank.rows.compiled_hard import set_hard_row
 from npkl_models.lowrank.rows.compiled_parts import (
     COST,
     GRADIENT,
@@ -39,58 +39,25 @@ from npkl_models.lowrank.rows.compiled_parts import (
     add,
     ask,
     dot,
-    piece,
     pull_cost,
     put,
 )  # fmt: skip
 from npkl_models.lowrank.rows.compiled_secular import shift_of, solve_row
-from npkl_models.lowrank.tolerances import HALVED, ROUNDING, SAME, STEPS
+from npkl_models.lowrank.rows.compiled_values import Pairs, Place, Row, any_value, value_of
+from npkl_models.lowrank.tolerances import HALVED, ROUNDING, STEPS
 
 SIGNATURES = {
     "sweep": f"void(intp[::1], f8[:, ::1], {COST}, "
     f"Tuple((intp[::1], Array(i4, 1, 'C', True), boolean[::1], {LOSSES})), "
-    "Tuple((f8[::1], f8[::1], f8, f8[:, ::1])), UniTuple(boolean, 2), UniTuple(f8[:, ::1], 5), f8[::1])"
+    "Tuple((f8[::1], f8[::1], f8, f8[:, ::1])), UniTuple(boolean, 3), UniTuple(f8[:, ::1], 5), f8[::1])"
 }
 AHEAD = 2  # the neighbours of a row are fetched from memory this many rows earlier
 COERCIVE = 1e-6  # below this multiple of mu, a row problem without a quartic term has no minimum
 
-Pairs = tuple[Index, Array, Mask, Losses]  # start (n + 1,), neighbour (32 bits), whether a distance; losses
 # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound); more gradient (n x r, or no rows)
 Rows = tuple[Array, Array, float, Array]
-Row = tuple[float, float, float]  # mu0, a and b of one row
-Place = tuple[int, int, int]  # a row, the position of its first pair, and the number of its pairs
 # T; W with rows w_1 .. w_k of the pairs; G; L; the losses h/2 z^2 + l z of a row's pairs, h above l
 Work = tuple[Array, Array, Array, Array, Array]
-
-
-@part()
-def _value(
-    place: Place, V: Array, pairs: Pairs, model: Array, T: Array, own: Row, above: bool
-) -> tuple[float, bool]:  # pragma: no cover
-    """The objective of a row at v. The models of its pairs become their pieces at v: whether one changed.
-
-    With ``above``, they become the quadratics of the largest curvature, which touch the losses at v.
-    """
-    i, first, k = place
-    _, neighbor, far, losses = pairs
-    size, changed = dot(V, i, V, i), False
-    total = 0.5 * own[0] * size + own[1] * size * size - dot(T, PULL, V, i)
-    for j in range(k):
-        m, z = first + j, 0.0
-        if far[m]:
-            for a in range(V.shape[1]):
-                off = V[i, a] - V[neighbor[m], a]
-                z += off * off
-        else:
-            z = dot(V, i, V, neighbor[m])
-        value, slope, bend = piece(z, losses, m)
-        total += value
-        if above:
-            bend = 0.25 * losses[3][m] if losses[4][m] != 0.0 else losses[0][m]
-        along = model[0, j] * z
-        changed = changed or abs(slope - along - model[1, j]) > SAME * (abs(slope) + abs(along))
-        model[0, j], model[1, j] = bend, slope - bend * z
-    return total, changed
 
 
 @part()
@@ -165,7 +132,7 @@ def _solved(
     _gram(T, W, k, G, direct)
     mu = shift_of(own, dot(T, U, T, U), dot(T, C, T, C), G, order, L, direct)
     if not mu > 0.0:
-        hard_row(own, W[:k], T[C], T[U], V[i])
+        set_hard_row(own, i, k, V, T, W)
         return False
     solve_row(mu, G, order, L)
     if direct:
@@ -240,16 +207,19 @@ def _back(i: int, V: Array, T: Array, apart: bool, tries: int) -> bool:  # pragm
 
 @part()
 def _update(
-    i: int, V: Array, pairs: Pairs, own: Row, kinds: tuple[bool, bool], work: Work, measured: Array
+    i: int, V: Array, pairs: Pairs, own: Row, kinds: tuple[bool, bool, bool], work: Work, measured: Array
 ) -> None:  # pragma: no cover
     """Update row i, from piece to piece if there are pieces."""
-    apart, pieces = kinds
+    apart, pieces, plain = kinds
     T, model, fallen = work[0], work[4], measured[0]
     place = i, pairs[0][i], pairs[0][i + 1] - pairs[0][i]
     turn, tries, above, before, now = 0, 0, False, 0.0, 0.0
     while True:
         if pieces:
-            new, changed = _value(place, V, pairs, model, T, own, above)
+            if plain:
+                new, changed = value_of(place, V, pairs, model, T, own)
+            else:
+                new, changed = any_value(place, V, pairs, model, T, own, above)
             if turn == 0 and not above:
                 before = now = new
             elif not above:
@@ -275,12 +245,13 @@ def _update(
 
 @compiled
 def sweep(
-    order: Index, V: Array, cost: Cost, pairs: Pairs, rows: Rows, kinds: tuple[bool, bool], work: Work,
+    order: Index, V: Array, cost: Cost, pairs: Pairs, rows: Rows, kinds: tuple[bool, bool, bool], work: Work,
     measured: Array,
 ) -> None:  # fmt: skip # pragma: no cover
     """Update the rows in order, one by one.
 
-    ``kinds`` tell whether values are squared distances, and whether a slope has ends. ``measured`` grows by
+    ``kinds`` tell whether values are squared distances, whether a slope has ends, and whether all values are
+    entries with losses of straight slopes. ``measured`` grows by
     the fall of the objective, and by the squared gradients of the rows just before their updates. A gradient
     counts without the part that a tight norm bound balances.
     """

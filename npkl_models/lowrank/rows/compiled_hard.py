@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from npkl_models.linalg import Array
-from npkl_models.linalg.compile import compiled
+from npkl_models.linalg.compile import called, compiled
+from npkl_models.lowrank.rows.compiled_parts import C, U
 from npkl_models.lowrank.rows.compiled_secular import LAST, SINGULAR, Line, rational_step
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
@@ -128,3 +129,11 @@ def hard_row(
         out[a] = 0.0
         for b in range(r):
             out[a] += E[a, b] * alpha[b]
+
+
+@called("void(UniTuple(f8, 3), intp, intp, f8[:, ::1], f8[:, ::1], f8[:, ::1])")
+def set_hard_row(
+    own: tuple[float, float, float], i: int, k: int, V: Array, T: Array, W: Array
+) -> None:  # pragma: no cover
+    """Set row i of V to the minimiser of the row problem with k rows of W; c and the old u are in T."""
+    hard_row(own, W[:k], T[C], T[U], V[i])

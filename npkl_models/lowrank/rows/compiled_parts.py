@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from npkl_models.linalg import LINE, Array, Index
-from npkl_models.linalg.compile import intrinsic, part
+from npkl_models.linalg.compile import called, intrinsic, part
 
 # The arrays of the cost may be the problem's own, which are read-only: numba has another type for these.
 COST = "Tuple((Array(intp, 1, 'C', True), Array(i4, 1, 'C', True), Array(f8, 1, 'C', True)))"
@@ -21,17 +21,23 @@ Cost = tuple[Index, Array, Array]  # indptr, indices (32 bits), data: CSR, whose
 Losses = tuple[Array, Array, Array, Array, Array]  # see `EdgeModel.ramps`
 
 
+@called("UniTuple(f8, 3)(f8, f8, f8)")
+def logistic(z: float, weight: float, sign: float) -> tuple[float, float, float]:  # pragma: no cover
+    """Value, slope and curvature of the logistic loss."""
+    margin = sign * z
+    small = math.exp(-abs(margin))
+    share = small / (1.0 + small)  # the smaller of the two probabilities
+    wrong = share if margin > 0.0 else 1.0 - share
+    value = weight * (max(-margin, 0.0) + math.log1p(small))
+    return value, -sign * weight * wrong, weight * share * (1.0 - share)
+
+
 @part()
 def piece(z: float, losses: Losses, e: int) -> tuple[float, float, float]:  # pragma: no cover
     """Value (up to a constant), slope and curvature of loss e."""
     kappa, shift, low, high, sign = losses
     if sign[e] != 0.0:
-        margin = sign[e] * z
-        small = math.exp(-abs(margin))
-        share = small / (1.0 + small)  # the smaller of the two probabilities
-        value = high[e] * (max(-margin, 0.0) + math.log1p(small))
-        wrong = share if margin > 0.0 else 1.0 - share
-        return value, -sign[e] * high[e] * wrong, high[e] * share * (1.0 - share)
+        return logistic(z, high[e], sign[e])
     at = kappa[e] * z + shift[e]
     slope = min(max(at, low[e]), high[e])
     if kappa[e] > 0.0:

@@ -49,7 +49,8 @@ class Sweeper:
         held, radius = self.held, 0.0 if self.radius is None else float(self.radius)
         a, b, c, d, e = (part[held.pair] for part in self.model.ramps())
         pairs = np.append(held.start, held.neighbor.size), self.near, self.far, (a, b, c, d, e)
-        kinds = self.pairs.apart is not None, not self.model.quadratic
+        apart = self.pairs.apart is not None
+        kinds = apart, not self.model.quadratic, not (apart or e.any())
         most, r = int(held.degree.max(initial=0)) + 1, V.shape[1]
         width = max(most, r) + 2
         work = tuple(map(np.empty, ((6, r), (most, r), (width, width), (width, width), (2, most))))
