@@ -6,6 +6,7 @@ problem a lower bound above zero, no kernel meets the constraints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -157,10 +158,10 @@ def _without_losses(problem: Statement) -> Statement:
     return Statement(sp.csr_array((used.size, used.size)), parts, R, basis)
 
 
-def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:
+def nearest_factors(problem: Statement, V: Array | None) -> Iterator[Array]:
     """Factors that minimise the sum of squared residuals, from V (if given) and from a random start."""
     rank = int(np.sqrt(2 * ConstraintMap.of(problem).size)) + EXTRA
     starts = [random_factor(problem, min(rank, problem.order))]
     if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():
         starts.insert(0, problem.drop(V))
-    return [problem.lift(nearest(problem, W)) for W in starts]
+    return (problem.lift(nearest(problem, W)) for W in starts)
