@@ -56,7 +56,7 @@ class Solution(Owner):
     reported_objective : float
         Objective that the solver reported.
     multipliers : Multipliers or None
-        Dual point of the solver.
+        Dual point of the certificate.
     iterations : int
         Number of iterations.
     build_time, solve_time : float

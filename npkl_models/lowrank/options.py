@@ -24,11 +24,11 @@ class BCDOptions(FactorOptions):
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the number of sweeps, 20,000 by default.
+        Limit on the number of iterations (sweeps and Newton steps), 20,000 by default.
     extrapolation : bool
-        Whether to try an Anderson extrapolation every five sweeps; it is kept only if the objective falls.
+        Whether to try an Anderson extrapolation every six sweeps; it is kept only if the objective falls.
     newton : bool
-        Whether truncated Newton steps on V take over once a hundred sweeps gain less than a digit.
+        Whether truncated Newton steps on V may take over from slow sweeps.
     """
 
     extrapolation: bool = True

@@ -30,6 +30,7 @@ class BoxLoss(Loss):
         or is a single number.
     q : float
         Second derivative of the conjugate for the weight 1; 0 if the loss has a kink at b, or is linear.
+        A loss with more kinks is a sum of terms.
     signed : bool
         Whether targets are +1 or -1. A target of -1 reflects the loss.
     about : float

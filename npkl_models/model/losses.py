@@ -1,4 +1,4 @@
-"""The losses of a value, each a row of data, and their registry.
+"""The losses by name: rows of data, and two classes of their own.
 
 Sources: Zhuang, Tsang & Hoi, JMLR 12 (2011), section 4; Hu & Kwok, IEEE TNNLS 26 (2015), fig. 1; Huber,
 "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics 35 (1964).

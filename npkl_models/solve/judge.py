@@ -1,4 +1,4 @@
-"""The one place that turns a solver's claim into a solution, and decides its status."""
+"""A solver's claim becomes a solution with a certificate, from which its status follows."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ class Claim:
     multipliers : Multipliers or None
         The solver's dual point.
     status : Status
-        The status that the solver reports. The library checks OPTIMAL, INFEASIBLE and UNBOUNDED.
+        The status that the solver reports. Without proof, OPTIMAL, INFEASIBLE and UNBOUNDED become INACCURATE.
+        With a certificate that suffices, any status but STOPPED becomes OPTIMAL.
     value : float
         The solver's own objective.
     certificate : Certificate, optional
-        The certificate of this point, if the watch of the run has made one already.
+        The certificate of this point, if the watch of the run has made one already; others are ignored.
 
     Examples
     --------

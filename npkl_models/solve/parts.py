@@ -65,7 +65,7 @@ def judged(
     words: str,
 ) -> Solution:  # fmt: skip
     """The solution of the whole problem from a point and multipliers, with a certificate of its own."""
-    asked = {key: options[key] for key in ("tol", "rigour") if key in options}
+    asked = {key: options[key] for key in ("tol", "feasibility", "rigour") if key in options}
     watch = RunMonitor(IterativeOptions(**asked), found.backend)
     status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
     claim = Claim(V, y, status, found.objective, found.iterations, words)
