@@ -48,8 +48,8 @@ class Claim:
     multipliers : Multipliers or None
         The solver's dual point.
     status : Status
-        The status that the solver reports. Without proof, OPTIMAL, INFEASIBLE and UNBOUNDED become INACCURATE.
-        With a certificate that suffices, any status but STOPPED becomes OPTIMAL.
+        The status that the solver reports. Without proof OPTIMAL, INFEASIBLE and UNBOUNDED become
+        INACCURATE. With a certificate that suffices, any status but STOPPED becomes OPTIMAL.
     value : float
         The solver's own objective.
     certificate : Certificate, optional

@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]  # this checkout
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the package of this checkout
 
 from house.house_map import DOCUMENT, ROOT, with_map
 
