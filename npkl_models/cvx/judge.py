@@ -41,7 +41,8 @@ class CvxpyCertificate:
         that is larger; inf if nothing is proved.
     nearby : float
         The gap of the values and dual values for the program that they meet exactly. Its data differ from the
-        stated ones by the two violations. A program without interior may have no other proof.
+        stated ones by the two violations; dual values outside their cones pay for it. A program without
+        interior may have no other proof.
     violation : float
         The most by which the values miss a constraint, relative to the numbers that enter it.
     dual_violation : float
@@ -119,7 +120,9 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASI
     value = float(door.program.c @ x) + door.offset
     bound = door.offset - float(door.program.b @ z)
     gap = max(judged.relative_gap, abs(value - bound) / (1 + abs(value) + abs(bound)))
-    nearby = found.nearby(x, z)
+    below = max(-judged.point_min_eigenvalue, 0.0)  # dual values outside their cones pay for it
+    paid = below * float(np.sum(np.abs(found.problem.slack(y).diagonal())))
+    nearby = found.nearby(x, z) + paid / (1 + abs(value) + abs(bound))
     missed = max(found.dual_violation(z), judged.indefinite, off_z)
     return CvxpyCertificate(
         sign * value, sign * bound, gap, nearby, max(found.violation(x), off_x), missed, judged

@@ -12,11 +12,7 @@ KINDS = ("plain", "degenerate", "infeasible", "unbounded")
 
 
 def drawn(seed):
-    """A program with PSD, second-order and linear parts, and its kind; half of them have an interior.
-
-    A point x and a slack are drawn inside all cones, so that both sides have an interior. A degenerate
-    program has the point on the boundary, with equations that hold it there.
-    """
+    """A program with PSD, second-order and linear parts, and its kind; a degenerate one lacks an interior."""
     rng = np.random.default_rng(seed)
     kind = KINDS[0] if seed % 2 else KINDS[1 + seed // 2 % 3]
     n, k = int(rng.integers(2, 7)), int(rng.integers(1, 5))
@@ -74,4 +70,14 @@ def test_status_and_optimum_are_those_of_clarabel(seed):
     assert judged.certifies()
     X = next(v for v in problem.variables() if v.ndim == 2)
     X.value = X.value + 1e-2 * (1 + np.abs(X.value).max()) * np.eye(len(X.value))
+    assert not nm.certify_cvxpy(problem).certifies()
+
+
+def test_errors_that_cancel_in_the_gap_prove_nothing():
+    x = cp.Variable(2)  # the objective falls without limit; the gap of the values is 1e8 * 1e-8 - 1 * 1
+    held = [x[0] >= 0, x[1] >= 0]
+    problem = cp.Problem(cp.Minimize(1e8 * x[0] - x[1]), held)
+    x.value = np.array([1e-8, 1.0])
+    for constraint, dual in zip(held, (1e8, -1.0), strict=True):
+        constraint.save_dual_value(np.array(dual))
     assert not nm.certify_cvxpy(problem).certifies()
