@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.contraction import of_unknown
-from npkl_models.linalg import Array, Mask, Matrix, dense
+from npkl_models.linalg import PLAIN, Array, Mask, Matrix, dense
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
@@ -21,7 +21,6 @@ from npkl_models.model.statement import Statement
 NUMBERS = 5e7  # most numbers of a derivative
 MOST = 5_000  # most constraints of which a derivative is factorised
 ORDER, DENSE = 600, 1_500  # largest unknown, and most constraints, for which all vectors are formed
-FEW = 20_000  # numbers of a matrix up to which dense products are quicker
 FULL = 0.05  # share of numbers that are not zero above which dense products are quicker
 
 Normal = tuple[Array, Callable[[Array], Array]]
@@ -130,7 +129,7 @@ class ConstraintMap:
         """P and R, as sparse arrays if they are nearly empty, which is so if the basis contracts points."""
         assert self.vectors is not None
         P, R = self.vectors
-        empty = P.size > FEW and np.count_nonzero(P) + np.count_nonzero(R) <= 2 * FULL * P.size
+        empty = P.size > PLAIN and np.count_nonzero(P) + np.count_nonzero(R) <= 2 * FULL * P.size
         return (sp.csr_array(P), sp.csr_array(R)) if empty else (P, R)
 
     @cached_property

@@ -57,6 +57,8 @@ def newton(problem: Statement, V: Array) -> Array:
 
 def _taking_part(problem: Statement, V: Array, before: ConstraintMap | None = None) -> ConstraintMap:
     """Equalities, and bounds that V misses or that took part ``before``; these are met with a margin."""
+    if before is not None and all(mask.all() for mask in before.masks):  # nothing can join
+        return before
     parts, masks = [], []
     given = [part.equal for part in problem.constraints] if before is None else before.masks
     for part, known in zip(problem.constraints, given, strict=True):

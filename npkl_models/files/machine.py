@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import lru_cache
 from pathlib import Path
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -32,18 +33,26 @@ def _free() -> float:
 
 def _of_group() -> float:
     """The least difference of limit and use, of the control group and the groups that contain it."""
-    least = math.inf
-    for line in _lines(PROC / "self" / "cgroup"):
+    known = _limits(PROC, GROUPS)
+    return min((_number(limit) - min(_number(use), 2.0**62) for limit, use in known), default=math.inf)
+
+
+@lru_cache(maxsize=1)
+def _limits(proc: Path, groups: Path) -> list[tuple[Path, Path]]:
+    """The files with the limit and the use of these groups, as far as they exist; a process keeps its group."""
+    found = []
+    for line in _lines(proc / "self" / "cgroup"):
         _, controllers, group = (*line.split(":", 2), "", "")[:3]
         for version, limit, use in VERSIONS:
             if controllers != version and version not in controllers.split(","):
                 continue
-            inside = GROUPS / version / group.lstrip("/")
+            inside = groups / version / group.lstrip("/")
             for folder in (inside, *inside.parents):
-                least = min(least, _number(folder / limit) - min(_number(folder / use), 2.0**62))
-                if folder == GROUPS / version:
+                if (folder / limit).is_file():
+                    found.append((folder / limit, folder / use))
+                if folder == groups / version:
                     break
-    return least
+    return found
 
 
 def _of_address_space() -> float:

@@ -21,29 +21,24 @@ class Pattern:
     ----------
     incidence : Incidence
         The triplets of all M_e, over the rows of the matrix.
-    base : sparse array, optional
-        The matrix base. If it is given, the pattern also has its non-zeros and the whole diagonal.
+    base : sparse array
+        The matrix base. The pattern also has its non-zeros and the whole diagonal.
     """
 
-    def __init__(self, incidence: Incidence, base: Matrix | None = None) -> None:
+    def __init__(self, incidence: Incidence, base: Matrix) -> None:
         n = incidence.n
-        self.incidence, whole = incidence, incidence.pattern()
-        if base is not None:
-            known = sp.csr_array(base, copy=True)
-            known.data = np.ones(known.nnz)
-            whole = (whole + known + sp.eye_array(n, format="csr")).tocsr()
+        own, every = sp.coo_array(base), np.arange(n)
+        row, column = incidence.ends()
+        at = (np.concatenate([row, own.row, every]), np.concatenate([column, own.col, every]))
+        self.incidence, whole = incidence, sp.coo_array((np.ones(at[0].size), at), shape=(n, n)).tocsr()
         whole.sort_indices()
         whole.data = np.zeros(whole.nnz)
         self.empty: Matrix = sp.csr_array(whole)
         self.where = positions(whole, *incidence.ends())
         self.flat: Index = np.repeat(np.arange(n), np.diff(whole.indptr)) * n + whole.indices
-        self.base, self.diagonal = np.zeros(whole.nnz), np.zeros(0, dtype=np.intp)
-        if base is not None:
-            every, own = np.arange(n), sp.coo_array(base)
-            self.diagonal = positions(whole, every, every)
-            self.base = np.bincount(
-                positions(whole, own.row, own.col), weights=own.data, minlength=whole.nnz
-            ).astype(float)
+        self.diagonal: Index = positions(whole, every, every)
+        at_base = positions(whole, own.row, own.col)
+        self.base: Array = np.bincount(at_base, weights=own.data, minlength=whole.nnz).astype(float)
 
     def numbers(self, y: Array) -> Array:
         """The numbers of sum_e y_e M_e."""

@@ -36,7 +36,8 @@ def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array
 
         low = _smallest(product, first_vector(n) if start is None else start, sure)
     else:
-        similar, _ = lapack.dsygst(dX.T if dX.flags.c_contiguous else dX, L, lower=1)
+        similar = blas.dtrsm(1.0, L, dX.T if dX.flags.c_contiguous else dX, lower=1)
+        similar = blas.dtrsm(1.0, L, similar, side=1, lower=1, trans_a=1, overwrite_b=1)
         if not np.isfinite(similar).all():
             raise np.linalg.LinAlgError("numbers out of range")
         values = lapack.dsyevr(similar, compute_v=0, range="I", il=1, iu=1, lower=1, overwrite_a=1)[0]

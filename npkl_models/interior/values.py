@@ -63,13 +63,8 @@ class Values:
         return Incidence.stack([own, last])
 
     @cached_property
-    def _changes(self) -> Pattern:
-        """The pattern of sum y_e M_e, without a basis."""
-        return Pattern(self._spread)
-
-    @cached_property
-    def _slacks(self) -> Pattern:
-        """The pattern of S(y) and the identity, without a basis."""
+    def _pattern(self) -> Pattern:
+        """The pattern of S(y) and the identity, without a basis; changes of a slack have it, too."""
         return Pattern(self._spread, self.C)
 
     @cached_property
@@ -104,9 +99,9 @@ class Values:
         return svec_rows(self.incidence, self.Q)
 
     def adjoint(self, y: Array) -> Matrix:
-        """sum y_e M_e (order x order), sparse without a basis."""
+        """sum y_e M_e (order x order), without a basis sparse like a slack."""
         if self.Q is None:
-            return self._changes.matrix(self._changes.numbers(y))
+            return self._pattern.matrix(self._pattern.numbers(y))
         own = y[:-1] if self.trace else y
         M = symmetrize(self.Q.T @ (self.incidence.adjoint(own) @ self.Q))
         return M + y[-1] * np.eye(self.order) if self.trace else M
@@ -114,7 +109,7 @@ class Values:
     def slack(self, y: Array) -> Matrix:
         """S(y); without a basis sparse, with the pattern of C, all M_e and the identity."""
         if self.Q is None:
-            return self._slacks.matrix(self._slacks.base + self._slacks.numbers(y))
+            return self._pattern.matrix(self._pattern.base + self._pattern.numbers(y))
         return self.C + self.adjoint(y)
 
     def change(self, y: Array, rho: float, R: Matrix) -> Matrix:
@@ -122,7 +117,7 @@ class Values:
         if not rho:
             return self.adjoint(y)
         if self.Q is None:
-            return self._slacks.matrix(self._slacks.numbers(y) + rho * R.data)
+            return self._pattern.matrix(self._pattern.numbers(y) + rho * R.data)
         return self.adjoint(y) + rho * R
 
     def shifted(self, S: Matrix, by: float) -> Matrix:
@@ -130,15 +125,14 @@ class Values:
         if self.Q is not None:
             return S + by * np.eye(self.order)
         numbers = S.data.copy()
-        numbers[self._slacks.diagonal] += by
-        return self._slacks.matrix(numbers)
+        numbers[self._pattern.diagonal] += by
+        return self._pattern.matrix(numbers)
 
     def inner(self, A: Matrix, X: Array) -> float:
         """<A, X> for a slack or a change of a slack A, and a symmetric X (order x order)."""
         if not sp.issparse(A):
             return float(np.sum(A * X))
-        pattern = self._slacks if A.nnz == self._slacks.flat.size else self._changes
-        return pattern.inner(A.data, X)
+        return self._pattern.inner(A.data, X)
 
     def of(self, K: Array) -> Array:
         """z_e = <M_e, K> for a symmetric K (order x order)."""
@@ -168,7 +162,7 @@ class Values:
         """<C, K> for a symmetric K."""
         if self.Q is not None:
             return float(np.sum(self.C * K))
-        return self._slacks.inner(self._slacks.base, K)
+        return self._pattern.inner(self._pattern.base, K)
 
     def losses(self, z: Array) -> float:
         """The sum of the losses of values whose multiplier is not fixed."""

@@ -31,6 +31,7 @@ WIDE = 1_000  # rows and columns above which eigenvalues of a Gram matrix replac
 LONG = 5_000_000  # numbers of a factor above which products replace its singular value decomposition
 PART = 100_000  # rows of a long factor that are computed at once
 DENSE_SPECTRUM = 1_500  # largest order at which all eigenvalues are computed
+PLAIN = 90_000  # numbers of a matrix up to which products with a plain array are quicker than sparse ones
 
 
 def gamma(operations: float) -> float:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import UNIT, Array, Index, Matrix, gamma, nonnegative_norm, norm_bound
+from npkl_models.linalg import PLAIN, UNIT, Array, Index, Matrix, gamma, nonnegative_norm, norm_bound
 from npkl_models.linalg.owned import Owner, finite, frozen, owned_sparse, real_array, real_matrix, shelled
 
 ACCEPTED = 1e-12  # largest norm of Q'Q - I of a given Q
@@ -104,9 +104,16 @@ class Basis(Owner):
         return self.size == self.n - 1 and float(np.linalg.norm(sums)) <= CENTRED * self.n
 
     @cached_property
-    def _sizes(self) -> Matrix:
-        """The absolute values of Q."""
-        return abs(self.Q)
+    def quick(self) -> tuple[Matrix, Matrix]:
+        """Q and Q', as plain arrays if these are small; otherwise sparse if Q is sparse."""
+        Q = self.dense if self.n * self.size <= PLAIN else self.Q
+        return Q, Q.T.tocsr() if sp.issparse(Q) else Q.T
+
+    @cached_property
+    def _sizes(self) -> tuple[Matrix, Matrix]:
+        """The absolute values of Q and of Q'."""
+        Q, transposed = self.quick
+        return abs(Q), abs(transposed)
 
     @cached_property
     def _rounding(self) -> Array:
@@ -119,8 +126,8 @@ class Basis(Owner):
     @cached_property
     def magnitude(self) -> float:
         """An upper bound on the squared norm of the matrix of absolute values of Q."""
-        A = self._sizes
-        return nonnegative_norm(lambda d: A.T @ (A @ d), self.size)
+        A, At = self._sizes
+        return nonnegative_norm(lambda d: At @ (A @ d), self.size)
 
     def of_product(self, sizes: Matrix, within: float) -> float:
         """An upper bound on the norm of the rounding errors of Q'SQ, from the absolute values of S (n x n).
@@ -139,10 +146,10 @@ class Basis(Owner):
 
     def _errors(self, inner: Callable[[Array], Array], within: float) -> float:
         """An upper bound on the norm of the errors of a product with Q' and Q around ``inner``."""
-        A, own = self._sizes, self._rounding
+        (A, At), own = self._sizes, self._rounding
 
         def product(d: Array) -> Array:
-            one, other = (A.T @ inner(A @ x) for x in (d, own * d))
+            one, other = (At @ inner(A @ np.stack([d, own * d], axis=1))).T
             return np.asarray((0.5 * own + within) * one + 0.5 * other)
 
         return nonnegative_norm(product, self.size) * (1 + 1e-3)

@@ -199,17 +199,17 @@ class Statement(Owner):
         """The matrix Q'SQ (s x s) if there is a basis, sparse if Q is sparse; otherwise S itself."""
         if self.basis is None:
             return S
-        Q = self.basis.Q
-        reduced = symmetrize(Q.T @ (S @ Q))
-        return sp.csr_array(reduced) if sp.issparse(Q) else reduced
+        Q, transposed = self.basis.quick
+        reduced = symmetrize(transposed @ (S @ Q))
+        return sp.csr_array(reduced) if sp.issparse(self.basis.Q) else reduced
 
     def lift(self, W: Array) -> Array:
         """The factor V (n x r) of K from a factor W of the unknown: QW if there is a basis, otherwise W."""
-        return W if self.basis is None else self.basis.Q @ W
+        return W if self.basis is None else self.basis.quick[0] @ W
 
     def drop(self, V: Array) -> Array:
         """The matrix Q'V (s x r) if there is a basis, otherwise V itself."""
-        return V if self.basis is None else self.basis.Q.T @ V
+        return V if self.basis is None else self.basis.quick[1] @ V
 
     def conjugate_sum(self, y: Multipliers | Sequence[Array]) -> float:
         """The sum of f_e*(y_e) over all values; +inf outside the domain."""
