@@ -10,6 +10,7 @@ from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound
 from npkl_models.model.box import Box
 
 SHORTER = 12  # number of steps tried for a feasible start, each a quarter of the last
+LARGER = 5.0  # the start is so many times a kernel of the targets' size (examples/benchmarks/small_hard.py)
 SINGULAR = 1e-6  # a slack with a smaller pivot, relative to the size of C, is no start
 
 
@@ -83,9 +84,13 @@ def _size_of_slack(values: Values) -> float:
 
 
 def kernel_size(values: Values) -> float:
-    """The size of the diagonal of a kernel whose values are near their targets."""
+    """The size of the diagonal of the first kernel, ``LARGER`` than one whose values are near their targets.
+
+    A start that is too small ends on the boundary at once, one that is too large costs an iteration: from 2
+    to 30 times take the same number (42 problems with equalities, 13 % fewer than 1).
+    """
     wanted = np.abs(values.box.b[values.box.b != 0])
-    size = float(np.mean(wanted)) if wanted.size else 1.0
+    size = LARGER * (float(np.mean(wanted)) if wanted.size else 1.0)
     if values.problem.basis is not None:
         size *= values.problem.n / values.order
     return size
