@@ -39,7 +39,7 @@ def _of_group() -> float:
 
 @lru_cache(maxsize=1)
 def _limits(proc: Path, groups: Path) -> list[tuple[Path, Path]]:
-    """The files with the limit and the use of these groups, as far as they exist; a process keeps its group."""
+    """The files with limit and use of the groups of this process, as far as they exist."""
     found = []
     for line in _lines(proc / "self" / "cgroup"):
         _, controllers, group = (*line.split(":", 2), "", "")[:3]

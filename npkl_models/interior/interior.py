@@ -92,7 +92,7 @@ class _Run:
         self.iterate = Iterate(values_of(problem))
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
         self.best: list[Certificate] = []
-        self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
+        self.center: Array | None = None  # y of the last dual feasible iterate far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
         self.size = problem.size(self.iterate.objective())
@@ -134,7 +134,7 @@ class _Run:
         if not np.isfinite([objective, bound]).all():
             return Status.FAILED
         if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
-            self.center = now.values.multipliers(now.y)
+            self.center = now.y
         gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         stalled = self._stalled(iteration, gap, abs(objective - bound))
@@ -170,7 +170,11 @@ class _Run:
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
         found = self.watch.certify(self.problem, V, y)
         lost = not (self.watch.suffices(found) or found.repair == NO_NEED)
-        if lost and self.center is not None and self.watch.offer(self.problem, self.center):
+        if (
+            lost
+            and self.center is not None
+            and self.watch.offer(self.problem, values.multipliers(self.center))
+        ):
             found = self.watch.certify(self.problem, V, y)
         found = self._or_as_it_is(found, y)
         if found.rigour == "probable" and self.watch.suffices(found):

@@ -225,6 +225,18 @@ class Iterate:
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
+        if 0 < self.rho <= MET:
+            self._meet()
+
+    def _meet(self) -> None:
+        """Drop the rest of the dual residual if this leaves at least half of the slack: S + 2 rho R >= 0."""
+        S = self.values.slack(self.y)
+        try:
+            cholesky(2 * dense(S) - dense(self.S))
+            self.L = cholesky(dense(S))
+        except np.linalg.LinAlgError:
+            return
+        self.S, self.rho = S, 0.0
 
 
 def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:

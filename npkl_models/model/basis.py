@@ -106,7 +106,7 @@ class Basis(Owner):
     @cached_property
     def quick(self) -> tuple[Matrix, Matrix]:
         """Q and Q', as plain arrays if these are small; otherwise sparse if Q is sparse."""
-        Q = self.dense if self.n * self.size <= PLAIN else self.Q
+        Q: Matrix = self.dense if self.n * self.size <= PLAIN else self.Q
         return Q, Q.T.tocsr() if sp.issparse(Q) else Q.T
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from npkl_models.errors import SolverError, UnsupportedError
-from npkl_models.feasibility.faces import face_of
+from npkl_models.feasibility.faces import Face, face_of
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units, own_units
 from npkl_models.presolve.steps import FACES
@@ -92,7 +92,10 @@ class Backend:
 
     def reason(self, problem: Statement) -> str | None:
         """Why this backend does not support the problem on its face; None if it does."""
-        face = face_of(binary_units(problem).problem)
+        return self.reason_on(face_of(binary_units(problem).problem))
+
+    def reason_on(self, face: Face) -> str | None:
+        """The same for a face that is known."""
         reason = self.takes.refusal(face.problem)
         if reason is None or face.whole:
             return reason

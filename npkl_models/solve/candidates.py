@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from npkl_models.errors import unknown
+from npkl_models.feasibility.faces import face_of
 from npkl_models.files.machine import available_bytes
 from npkl_models.linalg.compile import WORTH
 from npkl_models.model.statement import Statement
@@ -28,14 +29,15 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
     for key in options:
         if key not in every:
             raise unknown("option", key, every)
-    free = available_bytes()
+    free, inner = available_bytes(), binary_units(problem).problem
+    face = face_of(inner)
     for name, backend in backends().items():
-        reason = backend.reason(problem)
+        reason = backend.reason_on(face)
         strange = [key for key in options if key not in backend.option_names and key not in MAY_IGNORE]
         if reason is None and strange:
             reason = f"has no option {', '.join(strange)}"
         if reason is None:
-            cost = predicted(backend, problem, free)
+            cost = predicted(backend, inner, free)
             reason = cost.hopeless
             if not reason:
                 costs[name] = cost
@@ -45,9 +47,9 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
 
 
 def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
-    """The cost of a backend with ``free`` bytes of memory."""
+    """The cost of a backend with ``free`` bytes of memory, for a problem in binary units."""
     try:
-        return backend.cost(binary_units(problem).problem).within_memory(free)
+        return backend.cost(problem).within_memory(free)
     except Exception as error:
         return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
 
