@@ -24,7 +24,7 @@ def on_the_diagonal(loss, target, cost):
     ],
 )
 def test_a_value_is_met_lowered_or_given_up(loss, cost, k):
-    found = on_the_diagonal(loss, 2.0, cost).solve()
+    found = on_the_diagonal(loss, 2.0, cost).solve(tol=1e-9)
     assert found.is_optimal()
     np.testing.assert_allclose(np.diag(found.K), k, atol=1e-5)
 
