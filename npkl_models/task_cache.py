@@ -71,14 +71,6 @@ def sweep(
     -------
     dict
         The results by key, in the order of the tasks; a `Failure` for a task that raised an error.
-
-    Examples
-    --------
-    >>> from functools import partial
-    >>> from npkl_models.task_cache import sweep
-    >>> found = sweep({"nine": partial(pow, 3, 2), "none": partial(pow, 0, -1)})
-    >>> found["nine"], type(found["none"]).__name__
-    (9, 'Failure')
     """
     names = {key: re.sub(r"[^\w+=,-]", "_", key) or "_" for key in tasks}
     if len(set(names.values())) < len(names):

@@ -21,12 +21,6 @@ def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_job
     """The results of calls in the order in which they end, from processes or from joblib's cluster.
 
     ``function`` and the arguments of each call must be picklable; ``n_jobs`` -1 means all cores.
-
-    Examples
-    --------
-    >>> from npkl_models.workers import spread
-    >>> sorted(spread(pow, [(2, 3), (3, 2)], 1))
-    [8, 9]
     """
     from joblib import Parallel, delayed
 

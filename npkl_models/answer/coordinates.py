@@ -40,14 +40,6 @@ def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
     -----
     Torgerson 1952 (classical scaling); Scholkopf, Smola & Muller, Neural Computation 10, 1998. Negative
     eigenvalues, which only an invalid kernel has, count as zero.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.embedding import coordinates
-    >>> coordinates([[5.0], [1.0], [0.0]], 2).round(6)
-    array([[ 3.,  0.],
-           [-1.,  0.],
-           [-2.,  0.]])
     """
     if not size >= 1:
         raise ProblemError(f"size must be an integer >= 1, got {size!r}")

@@ -15,13 +15,6 @@ from npkl_models.linalg import Array, Index, Matrix
 
 def inverse_diagonal(L: Matrix) -> Array:
     """The diagonal (n,) of the inverse of L L', for a lower triangle L (n x n, CSC, sorted indices).
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from npkl_models.linalg.inverse_diagonal import inverse_diagonal
-    >>> inverse_diagonal(sp.csc_array(np.diag([1.0, 2.0]))).tolist()
-    [1.0, 0.25]
     """
     start = _blocks(L)
     rows, above = _fronts(L, start)
