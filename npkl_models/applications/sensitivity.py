@@ -19,14 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Matrix
-from npkl_models.linalg.owned import finite, real_array, real_matrix, real_number
-from npkl_models.model.graph import affinity, check_points
+from npkl_models.linalg.owned import finite, real_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,41 +66,6 @@ class CostGradient:
         a, b = np.asarray(i, dtype=np.intp), np.asarray(j, dtype=np.intp)
         return self.diagonal[a] + self.diagonal[b] - 2 * self.entries(a, b)
 
-    def affinities(self, affinity: Matrix, normalized: bool = True) -> Matrix:
-        """The derivative in each affinity S_ij (sparse, n x n) of `npkl_models.laplacian`.
-
-        The result has the pattern of S. A change dS changes the optimum by sum D_ij dS_ij over both orders.
-        """
-        S = finite(sp.coo_array(real_matrix(affinity, "an affinity")), "an affinity")
-        if S.shape != (len(self.factor), len(self.factor)):
-            raise ProblemError(f"an affinity must have {len(self.factor)} rows and columns, got {S.shape}")
-        G = self.entries(S.row, S.col)
-        if not normalized:
-            diagonal = 0.5 * (self.diagonal[S.row] + self.diagonal[S.col])
-            return sp.coo_array((diagonal - G, (S.row, S.col)), shape=S.shape)
-        degree = np.asarray(S.sum(axis=1)).ravel()
-        root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
-        pull = np.bincount(S.row, weights=G * S.data * root[S.col], minlength=degree.size) * root**3
-        values = 0.5 * (pull[S.row] + pull[S.col]) - G * root[S.row] * root[S.col]
-        return sp.coo_array((values, (S.row, S.col)), shape=S.shape)
-
-    def graph(
-        self, X: ArrayLike, n_neighbors: int, sigma: float, normalized: bool = True
-    ) -> tuple[float, Array]:
-        """The derivatives in the width and in a factor on each column of X (d), at the factor 1.
-
-        The graph is ``laplacian(X, n_neighbors, sigma=sigma)`` of points (n x d), with a width that is a
-        number: one that follows the points would change with the factors. The neighbours stay the same, as
-        they do for small changes unless two distances are equal.
-        """
-        width, points = real_number(sigma, "sigma"), real_array(check_points(X), "X")
-        S = affinity(points, n_neighbors, width)
-        slope = self.affinities(S, normalized)
-        whole = sp.coo_array(S)
-        change = slope.data * whole.data / width**2  # -d S_ij / d (distance^2 / 2), times the derivative
-        squared = (points[whole.row] - points[whole.col]) ** 2
-        return float(change @ np.sum(squared, axis=1)) / width, np.asarray(-change @ squared)
-
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
@@ -115,7 +78,7 @@ class Sensitivity:
     weights : tuple of ndarray
         For each loss term, the derivative in the weight of each of its values.
     cost : CostGradient
-        The derivative in the cost matrix, and so in shift, edges, width and features.
+        The derivative in the cost matrix, and so in shift and edges.
     gamma : float
         The derivative in a common factor on all weights, at the factor 1.
     """

@@ -129,6 +129,45 @@ class Pairs(Owner):
     def __repr__(self) -> str:
         return f"Pairs(n={self.n}, {len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n): scikit-learn's searches split pairs as a property of the n points."""
+        return self.n, self.n
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        """The pairs between some points, which get new numbers, as scikit-learn's splitters ask for them.
+
+        In all points, numbers below 0 leave out the pairs that these points own (`owner`); numbers below 0
+        alone are ends of pairs, two and two. So asks `npkl_models.PairFolds`; other arrays of rows count from
+        the end.
+        """
+        rows = rows[0] if isinstance(rows, tuple) else rows
+        rows = np.arange(self.n)[rows] if isinstance(rows, slice) else np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if rows.ndim != 1:
+            raise TypeError(f"pairs take an array of points in brackets, got {rows}")
+        ends = self._table
+        if rows.size and rows.max() < 0:
+            number = sp.csr_array((np.arange(len(self)), (self.i, self.j)), shape=self.shape)
+            asked = np.sort((rows + self.n).reshape(-1, 2), axis=1)
+            chosen, ends = np.asarray(number[tuple(asked.T)]), np.arange(rows.size).reshape(-1, 2)
+        else:
+            place = np.full(self.n, -1)
+            place[rows] = np.arange(rows.size)
+            left = np.isin(self.owner, rows[rows < 0] + self.n)
+            chosen = np.flatnonzero((place[ends] >= 0).all(axis=1) & ~left)
+            ends = place[ends[chosen]]
+        must = self.sign[chosen] > 0
+        order = np.argsort(~must, kind="stable")
+        weights = None if self.weights is None else self.weights[chosen[order]]
+        return Pairs(rows.size, ends[must], ends[~must], weights)
+
+    @property
+    def owner(self) -> Index:
+        """For each pair, its point with fewer pairs; of two with equally many, the larger number."""
+        count = np.bincount(self._table.ravel(), minlength=self.n)
+        return np.where(count[self.i] < count[self.j], self.i, self.j)
+
     @cached_property
     def _table(self) -> Index:
         return np.concatenate([self.must_link, self.cannot_link])

@@ -181,22 +181,18 @@ def test_pipelines_frames_copies_and_routing():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"kernel": "cubic"}, "kernel must be callable or one of rbf"),
+        ({"kernel": "cubic"}, "'kernel' parameter of KernelMetricLearner must be a str among"),
         ({"kernel": "precomputed"}, "must be square"),
-        ({"gamma": -1.0}, "gamma must be"),
-        ({"gamma": "scale"}, "gamma must be positive"),
-        ({"n_landmarks": 1}, "n_landmarks must be an integer >= 2"),
-        ({"n_landmarks": "all"}, "n_landmarks must be an integer"),
-        ({"n_iter": 1.5}, "n_iter must be an integer"),
-        ({"n_neighbors": 2.5}, "n_neighbors must be an integer"),
-        ({"prior": "x"}, "prior must be a finite number"),
-        ({"n_iter": 0}, "n_iter must be"),
-        ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"prior": -1.0}, "prior must be a finite number >= 0"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"regularization": -1.0}, "regularization must be a finite number >= 0"),
+        *(
+            ({name: value}, f"'{name}' parameter of KernelMetricLearner must be")
+            for name, wrong in {
+                "gamma": (-1.0, "scale"), "n_landmarks": (1, "all"), "n_iter": (1.5, 0), "epsilon": (0.0,),
+                "n_neighbors": (2.5, 0), "prior": ("x", -1.0), "regularization": (-1.0,),
+            }.items()
+            for value in wrong
+        ),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_is_refused(options, words):
     with pytest.raises(nm.NPKLError, match=words):
         KernelMetricLearner(**options).fit(X, **SIDE)

@@ -38,14 +38,8 @@ def test_the_optimum_changes_as_its_derivatives_say(loss):
         return problem(loss, **changes).solve("interior", tol=1e-10).certificate.upper
 
     found = optimum_sensitivity(problem(loss).solve("interior", tol=1e-10))
-    width, scales = found.cost.graph(X, 5, WIDTH)
     assert found.gamma == pytest.approx(slope(lambda g: at(gamma=g), 1.0, 1e-3), rel=1e-3)
     assert found.cost.shift == pytest.approx(slope(lambda s: at(shift=s), 0.1, 1e-3), rel=1e-3)
-    assert width == pytest.approx(slope(lambda s: at(sigma=s), WIDTH, 1e-3), rel=1e-3, abs=1e-5)
-    unit = np.eye(4)[1]
-    assert scales[1] == pytest.approx(
-        slope(lambda s: at(scales=1 + (s - 1) * unit), 1.0, 1e-3), rel=1e-3, abs=1e-5
-    )
     # the tangent is an upper bound on every other optimum
     for g in (0.2, 0.9, 3.0):
         assert at(gamma=g) <= found.value + (g - 1) * found.gamma + 1e-8
@@ -64,8 +58,6 @@ def test_edges_of_an_unnormalised_graph():
     found = optimum_sensitivity(at(S[i, j]))
     known = slope(lambda w: at(w).certificate.upper, S[i, j], 1e-3)
     assert found.cost.edges([i], [j])[0] == pytest.approx(known, rel=1e-3, abs=1e-6)
-    both = found.cost.affinities(S, normalized=False).tocsr()
-    assert both[i, j] + both[j, i] == pytest.approx(found.cost.edges([i], [j])[0])
 
 
 def test_entries_of_the_cost_and_weights_of_pairs():
@@ -98,9 +90,5 @@ def test_bad_input():
     with pytest.raises(nm.NPKLError, match="kernel to differentiate"):
         optimum_sensitivity(replace(solution, V=None))
     gradient = CostGradient(solution.V)
-    with pytest.raises(nm.ProblemError, match="sigma must be a real number"):
-        gradient.graph(X, 5, "auto")
-    with pytest.raises(nm.ProblemError, match="rows and columns"):
-        gradient.affinities(np.eye(3))
     with pytest.raises(nm.ProblemError, match=f"must have {N} rows"):
         gradient.along(np.eye(3))

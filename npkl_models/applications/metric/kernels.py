@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances, pairwise_kernels
+from sklearn.utils import gen_batches
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
@@ -56,8 +56,6 @@ def landmark_kernel(
     points: Any, places: Index, kernel: Kernel, gamma: float | str, degree: float, coef0: float
 ) -> LandmarkKernel:
     """The kernel with rows ``places`` of the points as landmarks."""
-    if not callable(kernel) and kernel not in KERNELS:
-        raise ProblemError(f"kernel must be callable or one of {', '.join(KERNELS)}, got {kernel!r}")
     if kernel == "precomputed" and points.shape[0] != points.shape[1]:
         raise ProblemError(f"a precomputed kernel must be square in fit, got shape {points.shape}")
     landmarks = None if kernel == "precomputed" else points[places]
@@ -82,24 +80,13 @@ def axes_of(own: Array) -> tuple[Array, Array]:
     return value[kept], axes * np.where(largest < 0, -1.0, 1.0)
 
 
-def number(name: str, value: Any, least: float = 0.0) -> float:
-    """The value of a parameter, which must be a finite number >= ``least``."""
-    good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not good or float(value) < least:
-        raise ProblemError(f"{name} must be a finite number >= {least:g}, got {value!r}")
-    return float(value)
-
-
 def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
     """A sparse matrix computed in chunks of rows."""
-    parts = [of(rows[at : at + CHUNK]) for at in range(0, rows.shape[0], CHUNK)]
-    return sp.vstack(parts, format="csr")
+    return sp.vstack([of(rows[part]) for part in gen_batches(rows.shape[0], CHUNK)], format="csr")
 
 
 def _width(gamma: float | str, kernel: Kernel, landmarks: Any) -> float:
     if gamma != "auto":
-        if isinstance(gamma, str) or not number("gamma", gamma) > 0:
-            raise ProblemError(f"gamma must be positive and finite or 'auto', got {gamma!r}")
         return float(gamma)
     if kernel not in ("rbf", "poly"):
         return 1.0  # not used
