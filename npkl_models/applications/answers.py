@@ -107,10 +107,6 @@ class Part:
     unknown: Index
     share: float  # of the comparisons that are known
 
-    def answered(self, V: Array) -> float:
-        """The share of held-out comparisons that a factor answers."""
-        return answered(V, self.unknown)
-
 
 @dataclass(frozen=True, eq=False)
 class HeldAnswers:
@@ -174,7 +170,7 @@ class HeldAnswers:
             leading = {size: led(V, size) for size in {size for _, size in ways if size}}
             for kind, size in ways:
                 W = V if kind is None else refined(leading[size], part.known, kind, COMPARED)
-                told[kind, size].append(part.answered(W))
+                told[kind, size].append(answered(W, part.unknown))
             best = sorted(ways, key=lambda way: -float(np.mean(told[way])))
             kept = best[: SURVIVORS[min(at, len(SURVIVORS) - 1)]]
             ways = [way for way in ways if way in kept]
@@ -182,7 +178,7 @@ class HeldAnswers:
 
     def _mean(self, factors: list[Array]) -> float:
         every = zip(factors, self.parts, strict=True)
-        return float(np.mean([part.answered(V) for V, part in every]))
+        return float(np.mean([answered(V, part.unknown) for V, part in every]))
 
 
 def led(V: Array, size: int) -> Array:

@@ -9,16 +9,14 @@ MSR-TR-2000-65).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from npkl_models.applications.clustering import as_rows, centres_of, check_clusters, membership
+from npkl_models.applications.clustering import centres_of, check_clusters, membership
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import UNIT, Array, Index
-from npkl_models.linalg.owned import generator, whole_number
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.colouring import coloured, neighbours, of_pairs
 from npkl_models.model.pairs import Pairs
 
@@ -56,7 +54,6 @@ class Assignment:
         self.gather = membership(self.group, self.count)
         self.size = np.bincount(self.group, minlength=self.count)
         self.least, self.most = _sizes(n, k, size_min, size_max, self.size)
-        self.bounded = self.least > 0 or self.most < n
         self.near = [set[int]()] * self.count if pairs is None else neighbours(pairs)[0]
 
     def __call__(self, cost: Array) -> Index:
@@ -65,7 +62,10 @@ class Assignment:
         A ProblemError says that there are none, or that the search for them is too long.
         """
         of_groups = np.asarray(self.gather @ cost)
-        labels = self._by_sizes(of_groups) if self.bounded else self._by_turns(of_groups)
+        labels = self._by_turns(of_groups)
+        sizes = np.bincount(labels, self.size, cost.shape[1])
+        if sizes.min() < self.least or sizes.max() > self.most:
+            labels = self._by_sizes(of_groups)
         return labels[self.group].astype(np.intp)
 
     def _by_turns(self, cost: Array) -> Index:
@@ -140,48 +140,3 @@ def settled(V: Array, centres: Array, keep: Assignment, max_iter: int = 300) -> 
         old = labels
         centres = centres_of(V, labels, len(centres))
     return float(cost[np.arange(len(V)), labels].sum()), labels
-
-
-def constrained_kmeans(
-    kernel: Any, n_clusters: int, pairs: Pairs | None = None, size_min: int = 0, size_max: int | None = None,
-    n_init: int = 20, max_iter: int = 300, random_state: int | None = 0,
-) -> Index:  # fmt: skip
-    """Clusters (n,) by k-means that keep all pairs, and bounds on their sizes.
-
-    Parameters
-    ----------
-    kernel : Solution, or ndarray of shape (n, r) or (n, n)
-        A solution, a factor, or a symmetric kernel matrix.
-    n_clusters : int
-        Number of clusters.
-    pairs : Pairs, optional
-        Must-links and cannot-links over the same points.
-    size_min, size_max : int, optional
-        Least and largest number of points of each cluster.
-    n_init, max_iter : int
-        Number of restarts, each with its own centres (by k-means++), and their rounds.
-    random_state : int, optional
-        Seed of the centres.
-
-    Raises
-    ------
-    ProblemError
-        If no such clusters exist; the message names the conflict. The search may also be too long.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.constrained import constrained_kmeans
-    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
-    >>> labels = constrained_kmeans(X, 2, nm.Pairs(5, [(0, 3)], [(0, 1)]))
-    >>> bool(labels[0] == labels[3] != labels[1])
-    True
-    """
-    from sklearn.cluster import kmeans_plusplus
-
-    V = as_rows(kernel)
-    keep, rng = Assignment(len(V), n_clusters, pairs, size_min, size_max), generator(random_state)
-    seeds = rng.integers(2**31 - 1, size=max(n_init, 1)).tolist()
-    firsts = (kmeans_plusplus(V, n_clusters, random_state=seed)[0] for seed in seeds)
-    return min((settled(V, first, keep, max_iter) for first in firsts), key=lambda run: run[0])[1]

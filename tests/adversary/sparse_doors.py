@@ -16,13 +16,11 @@ import scipy.sparse as sp
 import npkl_models as nm
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.applications.clustering import kernel_kmeans
-from npkl_models.applications.constrained import constrained_kmeans
 from npkl_models.applications.embedding import coordinates
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.scores import separation
-from npkl_models.applications.sensitivity import CostGradient
 from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
@@ -114,13 +112,11 @@ DOORS = {
     "structure_preserving": (RING, lambda A: structure_preserving(A, max_rounds=1).objective),
     "most_violated": (RING, lambda A: most_violated(X, A)[1]),
     "kernel_kmeans": (SPD, lambda A: kernel_kmeans(A, 2)),
-    "constrained_kmeans": (SPD, lambda A: constrained_kmeans(A, 2, PAIRS)),
     "coordinates": (SPD, lambda A: coordinates(A, 2)),
     "separation": (X, lambda A: separation(A, [0, 0, 0, 1, 1, 1])),
     "local_weights": (SPD, lambda A: local_weights(A, SPD, 2).toarray()),
     "landmarks of local_weights": (SPD, lambda A: local_weights(SPD, A, 2).toarray()),
     "landmark_pairs": (X, lambda A: landmark_pairs(A, 2, 0).cannot_link),
-    "along a cost gradient": (RING, lambda A: CostGradient(V).along(A)),
     "X, affinities": (RING, lambda A: nm.NPKLKernel(affinity="precomputed").fit(A, **side("pairs")).factor_),
     "X, distances": (
         RING,

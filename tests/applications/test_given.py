@@ -31,10 +31,7 @@ GIVEN = {
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_graph_or_distances_are_the_same_as_their_points(name):
     how, matrix = GIVEN[name]
-    model, plain = (
-        kind(3, **more).fit(x, pairs=PAIRS)
-        for kind, more, x in ((nm.NPKLClustering, how, matrix), (nm.NPKLClustering, {}, X))
-    )
+    model, plain = (nm.NPKLClustering(3, **more).fit(x, pairs=PAIRS) for more, x in ((how, matrix), ({}, X)))
     np.testing.assert_array_equal(model.labels_, plain.labels_)
     np.testing.assert_allclose(model.kernel_, plain.kernel_, atol=1e-6)
     np.testing.assert_array_equal(model.predict(matrix), model.labels_)
@@ -102,23 +99,18 @@ def test_pairs_of_a_graph_are_pairs_of_its_nodes():
         nm.NPKLKernel(affinity="precomputed").fit(club, must_link=[(0, 99)])
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        [(0, 1, 1), (0, 100, -1)],
-        [(0, 1, True), (0, 100, False)],
-        [(0, 1, "must"), (0, 100, "cannot")],
-        [[0, 1, "same"], [0, 100, "different"]],
-        np.array([(0, 1, 1), (0, 100, 0)]),
-        pd.DataFrame([(0, 1, "yes"), (0, 100, "no")]),
-        [("r0", "r1", "must"), ("r0", "r100", "cannot")],
-        pd.DataFrame([("r0", "r1", 1.0), ("r0", "r100", -1.0)]),
-    ],
-)
+@pytest.mark.parametrize("table", [
+    [(0, 1, 1), (0, 100, -1)], [(0, 1, True), (0, 100, False)], [(0, 1, "must"), (0, 100, "cannot")], [[0, 1, "same"], [0, 100, "different"]],
+    np.array([(0, 1, 1), (0, 100, 0)]), pd.DataFrame([(0, 1, "yes"), (0, 100, "no")]),
+    [("r0", "r1", "must"), ("r0", "r100", "cannot")], pd.DataFrame([("r0", "r1", 1.0), ("r0", "r100", -1.0)]),
+])  # fmt: skip
 def test_a_third_column_has_the_signs(table):
     frame = pd.DataFrame(X, index=[f"r{k}" for k in range(len(X))])
     found = nm.NPKLKernel().fit(frame, pairs=table).pairs_
     assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[0, 100]])
+    cells = pd.DataFrame(table)
+    split = nm.NPKLKernel().fit(frame, pairs=cells[[0, 1]], y_pairs=cells[2]).pairs_
+    assert split.sign.tolist() == [1.0, -1.0]
 
 
 def changed(A, i, j, value):
@@ -127,36 +119,21 @@ def changed(A, i, j, value):
     return A
 
 
-@pytest.mark.parametrize(
-    ("how", "matrix", "words"),
-    [
-        (
-            AFFINITY,
-            changed(S.toarray(), 0, 1, 9.0),
-            "affinities .* must be symmetric, got a difference of .* at ",
-        ),
-        (
-            AFFINITY,
-            changed(changed(S.toarray(), 0, 1, -1.0), 1, 0, -1.0),
-            "Negative values in data passed to .* affinity=.precomputed",
-        ),
-        (AFFINITY, abs(X), "affinities .* must be square"),
-        (AFFINITY, changed(S.toarray(), 0, 1, np.nan), "contains NaN"),
-        (METRIC, X, "distances .* must be square"),
-        (METRIC, changed(D, 3, 4, 9.0), "distances .* must be symmetric"),
-        (METRIC, sp.csr_array(changed(D, 3, 4, 9.0)), "distances .* must be symmetric"),
-        (
-            METRIC,
-            changed(changed(D, 3, 4, -1.0), 4, 3, -1.0),
-            "Negative values in data passed to .* metric=.precomputed",
-        ),
-        (METRIC, np.exp(-D), r"zero from a point to itself, got 1.0 for point 0; affinities need"),
-        (METRIC, kneighbors_graph(X, 4, mode="distance"), "n_neighbors = 10 others, got 4 for some point"),
-        (AFFINITY | METRIC, D, "affinities or distances, got 'precomputed' for affinity and metric"),
-        ({}, nx.path_graph(9), "X must be points, or with affinity='precomputed' a graph, got a Graph"),
-        (AFFINITY, nx.gnp_random_graph(9, 0.3, 0, directed=True), "must be symmetric"),
-    ],
-)
+@pytest.mark.parametrize(("how", "matrix", "words"), [
+    (AFFINITY, changed(S.toarray(), 0, 1, 9.0), "affinities .* must be symmetric, got a difference of .* at "),
+    (AFFINITY, changed(changed(S.toarray(), 0, 1, -1.0), 1, 0, -1.0), "Negative values in data passed to .* affinity=.precomputed"),
+    (AFFINITY, abs(X), "affinities .* must be square"),
+    (AFFINITY, changed(S.toarray(), 0, 1, np.nan), "contains NaN"),
+    (METRIC, X, "distances .* must be square"),
+    (METRIC, changed(D, 3, 4, 9.0), "distances .* must be symmetric"),
+    (METRIC, sp.csr_array(changed(D, 3, 4, 9.0)), "distances .* must be symmetric"),
+    (METRIC, changed(changed(D, 3, 4, -1.0), 4, 3, -1.0), "Negative values in data passed to .* metric=.precomputed"),
+    (METRIC, np.exp(-D), r"zero from a point to itself, got 1.0 for point 0; affinities need"),
+    (METRIC, kneighbors_graph(X, 4, mode="distance"), "n_neighbors = 10 others, got 4 for some point"),
+    (AFFINITY | METRIC, D, "affinities or distances, got 'precomputed' for affinity and metric"),
+    ({}, nx.path_graph(9), "X must be points, or with affinity='precomputed' a graph, got a Graph"),
+    (AFFINITY, nx.gnp_random_graph(9, 0.3, 0, directed=True), "must be symmetric"),
+])  # fmt: skip
 def test_matrices_that_are_neither_are_refused(how, matrix, words):
     with pytest.raises(ValueError, match=words):
         nm.NPKLKernel(**how).fit(matrix)

@@ -209,9 +209,3 @@ def test_arrays_that_change_after_a_fit_do_not_change_the_model(sparse):
     np.testing.assert_array_equal(model.predict(X + 0.01), before)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.annotators_.tolist() == list(range(8))
-
-
-@pytest.mark.parametrize("bad", [2.5, "many", 0])
-def test_neighbours_are_a_whole_number(bad):
-    with pytest.raises(nm.ProblemError, match="'n_neighbors' parameter of NPKLClustering must be an int"):
-        nm.NPKLClustering(3, n_neighbors=bad).fit(X)

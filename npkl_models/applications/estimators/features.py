@@ -66,7 +66,8 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     noise: float | str | None = "auto"
 
     _parameter_constraints = KernelEstimator._parameter_constraints | {
-        "n_components": [COUNT, None], "n_clusters": [COUNT, None], "noise": [RATE, StrOptions({"auto"}), None],
+        "n_components": [COUNT, None], "n_clusters": [COUNT, None],
+        "noise": [RATE, StrOptions({"auto"}), None],
     }  # fmt: skip
 
     def _landmark_count(self) -> int:

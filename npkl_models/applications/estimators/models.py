@@ -28,13 +28,8 @@ from npkl_models.model.pairs import Pairs
 
 
 def _has_beliefs(model: Any) -> bool:
-    """Whether there is a model of wrong pairs; an AttributeError says why there is none."""
-    if model._model() is None or getattr(model, "beliefs_", True) is None:
-        raise AttributeError(
-            "predict_proba needs a model of wrong pairs: cannot-links, at least two clusters, and neither "
-            "noise=None nor formulation='hard_pcp'"
-        )
-    return True
+    """Whether there is a model of wrong pairs, or may be one after `fit`."""
+    return model._model() is not None and getattr(model, "beliefs_", True) is not None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -76,11 +71,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         or cannot-links that need more clusters.
     size_min, size_max : int
         Least and largest number of training points in each cluster; None for no largest number.
-    n_jobs : int, optional
-        Number of processors that search the neighbours of new points, as in
-        `sklearn.neighbors.NearestNeighbors`.
-    verbose : bool
-        Whether the backend reports on its run, as in `Problem.solve`.
+    n_jobs, verbose : int or None, and bool
+        Number of processors that search neighbours of new points, and whether the backend reports on its
+        run.
     random_state : int, RandomState or None
         Seed of k-means, of the landmarks, and of a backend that was named and takes a seed.
 
@@ -117,10 +110,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    The side information is the union of all that `fit` is given. Without it, cannot-links
-    between ``n_clusters`` landmarks (the points nearest to the centres of k-means; two for one cluster) take
-    its place. Must-links alone would put all points in one place, so then the same cannot-links join them in
-    the problem, except between landmarks that must-links join, but not in ``pairs_``.
+    The side information is the union of all that `fit` is given. Without it, cannot-links between
+    ``n_clusters`` landmarks (the points nearest to the centres of k-means; two for one cluster) take its
+    place. They also join must-links alone, in the problem but not in ``pairs_``.
 
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
     has small weights of the pairs. From its clusters, and from those of signed and of propagated spectral
@@ -134,8 +126,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     affinities (`npkl_models.answer.extension.extend`); without a model, the cluster whose centre is nearest
     to the average of their rows. New points do not influence each other; a training point keeps its own row.
 
-    Pairs are positions in X, so a split of the rows would invalidate them. For `GridSearchCV`, pass the
-    known classes as y, with -1 for all other points; or `Pairs` and a splitter of pairs,
+    In searches, pass known classes as y, with -1 for all other points; or `Pairs` with the splitter
     `npkl_models.PairFolds`.
 
     Examples

@@ -17,7 +17,7 @@ from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
-from npkl_models.applications.pair_noise import PairNoise, different, pair_noise, rate
+from npkl_models.applications.pair_noise import PairNoise, different, pair_noise
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
@@ -42,15 +42,10 @@ WARNINGS = (ConvergenceWarning, UnscaledWarning, WrongPairsWarning)
 def wanted(noise: float | str | None, formulation: object, hard: bool = False) -> float | str | None:
     """The rate for the model, 0 for pairs that are kept; None if there is no model.
 
-    Raises
-    ------
-    ProblemError
-        If ``noise`` is no rate, or is above 0 for pairs that hold exactly.
+    A ProblemError says that it is above 0 for pairs that hold exactly.
     """
     if noise is None:
         return None
-    if noise != "auto":
-        noise = rate(noise)
     exact = formulation == "hard_pcp"
     if (exact or hard) and noise not in ("auto", 0.0):
         who = "formulation='hard_pcp'" if exact else "hard=True"

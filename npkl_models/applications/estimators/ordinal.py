@@ -188,6 +188,5 @@ def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:
         return V
     W = refined(led(V, size), rows, kind)
     spread = float(np.sum((W - W.mean(axis=0)) ** 2))
-    return (
-        W * np.sqrt(float(np.sum(V**2)) / spread) if spread > 0 else W
-    )  # without noise, t_ste grows on and on
+    # without noise, t_ste grows on and on
+    return W * np.sqrt(float(np.sum(V**2)) / spread) if spread > 0 else W

@@ -138,23 +138,16 @@ def _united(parts: list[Pairs]) -> Pairs:
     """The union of several sets; a pair that is in several sets has the largest of its confidences."""
     if len(parts) == 1:
         return parts[0]
-    n = parts[0].n
-    if all(part.weights is None for part in parts):
-        return Pairs(
-            n,
-            np.concatenate([part.must_link for part in parts]),
-            np.concatenate([part.cannot_link for part in parts]),
-        )
     kinds, weights = [], []
     for sign in (1.0, -1.0):
         ends = [np.stack([part.i, part.j], axis=1)[part.sign == sign] for part in parts]
         confidence = np.concatenate([part.confidence[part.sign == sign] for part in parts])
         distinct, which = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
-        largest = np.zeros(len(distinct))
-        np.maximum.at(largest, which.ravel(), confidence)
         kinds.append(distinct)
-        weights.append(largest)
-    return Pairs(n, kinds[0], kinds[1], np.concatenate(weights))
+        weights.append(np.zeros(len(distinct)))
+        np.maximum.at(weights[-1], which.ravel(), confidence)
+    plain = all(part.weights is None for part in parts)
+    return Pairs(parts[0].n, kinds[0], kinds[1], None if plain else np.concatenate(weights))
 
 
 def every_pair(y: ArrayLike, n: int) -> Pairs | None:

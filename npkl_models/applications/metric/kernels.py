@@ -15,7 +15,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_array
 
-KERNELS = ("rbf", "poly", "linear", "precomputed")
+KERNELS = ("rbf", "linear", "precomputed")
 VALUES = "values of the kernel"
 CHUNK = 2_000  # points that are processed at a time
 ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
@@ -36,8 +36,6 @@ class LandmarkKernel:
     places: Index
     landmarks: Any
     gamma: float
-    degree: float
-    coef0: float
 
     def __call__(self, points: Any) -> Array:
         """Kernel values of points with the landmarks, (n, m); points may be rows of a precomputed kernel."""
@@ -47,19 +45,17 @@ class LandmarkKernel:
             return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel), VALUES)
         values = pairwise_kernels(
             points, self.landmarks, metric=self.kernel, filter_params=True,
-            gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            gamma=self.gamma,
         )  # fmt: skip
         return real_array(values, VALUES)
 
 
-def landmark_kernel(
-    points: Any, places: Index, kernel: Kernel, gamma: float | str, degree: float, coef0: float
-) -> LandmarkKernel:
+def landmark_kernel(points: Any, places: Index, kernel: Kernel, gamma: float | str) -> LandmarkKernel:
     """The kernel with rows ``places`` of the points as landmarks."""
     if kernel == "precomputed" and points.shape[0] != points.shape[1]:
         raise ProblemError(f"a precomputed kernel must be square in fit, got shape {points.shape}")
     landmarks = None if kernel == "precomputed" else points[places]
-    return LandmarkKernel(kernel, places, landmarks, _width(gamma, kernel, landmarks), degree, coef0)
+    return LandmarkKernel(kernel, places, landmarks, _width(gamma, kernel, landmarks))
 
 
 def axes_of(own: Array) -> tuple[Array, Array]:
@@ -88,7 +84,7 @@ def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
 def _width(gamma: float | str, kernel: Kernel, landmarks: Any) -> float:
     if gamma != "auto":
         return float(gamma)
-    if kernel not in ("rbf", "poly"):
+    if kernel != "rbf":
         return 1.0  # not used
     m = landmarks.shape[0]
     mean = float(pairwise_distances(landmarks).sum()) / (m * (m - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -36,12 +36,12 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     n_landmarks : int or None
         Number of landmarks; None makes every point one: the basic algorithm, cubic in the number of points.
         The points of similar pairs become landmarks first, then others at random.
-    kernel : {"rbf", "poly", "linear", "precomputed"} or callable
+    kernel : {"rbf", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
-    gamma, degree, coef0
-        Parameters of "rbf" and "poly", (gamma x'y + coef0)^degree. "auto" is gamma = 1 / (2 d^2), d the mean
-        distance between landmarks.
+    gamma : "auto" or float
+        The number in exp(-gamma |x - y|^2) of "rbf"; "auto" is 1 / (2 d^2), d the mean distance between
+        landmarks.
     n_neighbors : int
         Number of landmarks whose weighted mean stands for a point.
     n_iter : int
@@ -92,8 +92,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     n_landmarks: int | None = field(default=100, kw_only=False)
     kernel: str | Callable[[Array, Array], float] = "rbf"
     gamma: float | str = "auto"
-    degree: float = 3
-    coef0: float = 1.0
     n_neighbors: int = 20
     n_iter: int = 3
     prior: float = 0.1
@@ -105,7 +103,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     _parameter_constraints = {
         "n_landmarks": [Interval(Integral, 2, None, closed="left"), None],
         "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [POSITIVE, StrOptions({"auto"})], "degree": [LEAST], "coef0": [Real], "n_neighbors": [COUNT],
+        "gamma": [POSITIVE, StrOptions({"auto"})], "n_neighbors": [COUNT],
         "n_iter": [COUNT], "prior": [LEAST], "dissimilar": ["boolean"], "regularization": [LEAST],
         "epsilon": [POSITIVE], "random_state": ["random_state"],
     }  # fmt: skip
@@ -126,9 +124,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         similar = none if self.pairs_ is None else self.pairs_.must_link
         dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
         self.landmarks_ = self._landmarks(points, similar)
-        self._kernel = landmark_kernel(
-            points, self.landmarks_, self.kernel, self.gamma, self.degree, self.coef0
-        )
+        self._kernel = landmark_kernel(points, self.landmarks_, self.kernel, self.gamma)
         self.gamma_ = self._kernel.gamma
         self._own = self._kernel(points[self.landmarks_])
         self._learn(points, similar, dissimilar)
@@ -197,20 +193,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     def pair_score(self, pairs: ArrayLike) -> Array:
         """Similarity of pairs of points: minus their distance, so that near points have a large score."""
         return -self.pair_distance(pairs)
-
-    def get_metric(self) -> Callable[[Array, Array], float]:
-        """The metric as a function of two points, for the parameter ``metric=`` of scikit-learn's methods."""
-        check_is_fitted(self, "weights_")
-
-        def metric(u: Array, v: Array) -> float:
-            if np.shape(u) != np.shape(v) or np.ndim(u) != 1:
-                raise ProblemError(
-                    f"the metric takes two points of shape (d,), got shapes {np.shape(u)} and {np.shape(v)}"
-                )
-            ends = self.transform(np.stack([np.asarray(u), np.asarray(v)]))
-            return float(np.linalg.norm(ends[0] - ends[1]))
-
-        return metric
 
     def _landmarks(self, points: Any, similar: Index) -> Index:
         """Positions of the landmarks: points of the similar pairs first, then others at random."""
