@@ -33,11 +33,8 @@ class Assignment:
     size_min, size_max : int, optional
         Least and largest number of points of each cluster.
 
-    Raises
-    ------
-    ProblemError
-        If pairs contradict each other, if no k clusters keep them, or if sizes do not fit. The message names
-        a chain of must-links, or the cannot-links in conflict, as far as `diagnose` finds them.
+    A ProblemError names a chain of must-links that contradicts a cannot-link, cannot-links that need more
+    clusters, as far as `diagnose` finds them, or sizes that do not fit.
     """
 
     def __init__(

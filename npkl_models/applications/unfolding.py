@@ -47,10 +47,6 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         "options": [Mapping, None],
     }  # fmt: skip
 
-    def _said(self) -> dict[str, Any]:
-        """The options of the solve."""
-        return keywords(self.options)
-
     @abstractmethod
     def _solved(self, X: Array, y: Any) -> Solution:
         """Solve the problem of the points."""
@@ -164,7 +160,7 @@ class MVU(Unfolder):
         problem = mvu(
             X, self.n_neighbors_, self.metric, components=self.components, weight=self.nu, angles=self.angles
         )
-        return problem.solve(self.backend, **self._said())
+        return problem.solve(self.backend, **keywords(self.options))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -214,7 +210,7 @@ class ColoredMVU(Unfolder):
             X, labels, n_neighbors=self.n_neighbors_, C=self.C, trace_bound=self.trace_bound,
             metric=self.metric, components="connect",
         )  # fmt: skip
-        return problem.solve(self.backend, **self._said())
+        return problem.solve(self.backend, **keywords(self.options))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -263,8 +259,9 @@ class MVE(Unfolder):
 
     def _solved(self, X: Array, y: Any) -> Solution:
         self.run_ = minimum_volume(
-            X, self.n_components, max_steps=self.max_steps, backend=self.backend, options=self._said(),
-            n_neighbors=self.n_neighbors_, C=self.C, metric=self.metric, components="connect",
+            X, self.n_components, max_steps=self.max_steps, backend=self.backend, C=self.C,
+            options=keywords(self.options), n_neighbors=self.n_neighbors_, metric=self.metric,
+            components="connect",
         )  # fmt: skip
         return self.run_.solution
 
@@ -318,6 +315,6 @@ class SPE(Unfolder):
         W = neighborhood(X, self.n_neighbors_, self.metric, "connect").graph
         self.run_ = structure_preserving(
             W, C=self.C, trace_bound=self.trace_bound, tol=self.tol, backend=self.backend,
-            options=self._said(),
+            options=keywords(self.options),
         )  # fmt: skip
         return self.run_.solution

@@ -32,6 +32,7 @@ from npkl_models.model.scales import unscaled
 from npkl_models.recipe.fields import ESTIMATOR
 from npkl_models.recipe.recipe import Recipe
 
+Broken = Sequence[tuple[int, int, bool]]  # points of pairs, and whether they are must-links
 SHOWN = 5  # number of suspicious pairs that are named
 
 
@@ -58,21 +59,25 @@ def run(options: argparse.Namespace) -> int:
     if model.annotators_ is not None and model.annotator_rates_ is not None:
         say(_crowd(model.annotators_, model.annotator_rates_))
     say(_found(model.labels_, data, options.k))
-    rows, beliefs = np.array(data.ids or range(data.n)), model.beliefs_
+    _write(options, model, np.array(data.ids or range(data.n)), broken)
+    if options.plot is not None:
+        output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
+    return output.status_of(model.solution_)
+
+
+def _write(options: argparse.Namespace, model: NPKLClustering, rows: Array, broken: Broken) -> None:
+    """Write labels, kernel and document, if they are asked for."""
     if options.out is not None:
-        shares = {} if beliefs is None else {f"p{k}": column for k, column in enumerate(beliefs.T)}
+        shares = {} if model.beliefs_ is None else {f"p{k}": p for k, p in enumerate(model.beliefs_.T)}
         output.write_csv(options.out, {"row": rows, "cluster": model.labels_} | shares)
     if options.kernel is not None:
         with written(options.kernel, binary=True) as file:
             write_arrays(file, {"factor": model.factor_, "row": rows})
     if options.json is not None:
         output.write_document(options.json, _document(model, rows, broken))
-    if options.plot is not None:
-        output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
-    return output.status_of(model.solution_)
 
 
-def _document(model: NPKLClustering, rows: Array, broken: Sequence[tuple[int, int, bool]]) -> dict[str, Any]:
+def _document(model: NPKLClustering, rows: Array, broken: Broken) -> dict[str, Any]:
     """What was found, for JSON."""
     found = {
         "rows": rows.tolist(), "labels": model.labels_.tolist(),

@@ -133,6 +133,7 @@ DOORS = {
 
 FITTED_BY_SKLEARN = (
     "NPKLClustering.fit", "NPKLKernel.transform", "KernelMetricLearner.fit", "a precomputed kernel",
+    "X, affinities", "X, distances",
 )  # fmt: skip
 PATTERNS = ("edges of a plot",)  # whose numbers are not used
 MEASURES = ("objective", "objective_of_factor", "violation")  # of a point, also that of a solver that failed

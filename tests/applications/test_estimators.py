@@ -223,28 +223,21 @@ def test_what_is_not_certified_is_warned_of():
         NPKLKernel(backend="bcd", options={"max_iter": 1}).fit(X, **SIDE)
 
 
-@pytest.mark.parametrize(
-    ("options", "given", "words"),
-    [
-        ({"metric": "precomputed"}, {}, "must be square"),
-        ({"formulation": "pcq"}, {}, "unknown formulation 'pcq'"),
-        ({"backend": "bcq"}, {}, "unknown backend"),
-        ({"options": {"speed": 3}}, {}, "speed"),
-        ({}, {"pairs": [(0, 1)]}, "y_pairs must be given together"),
-        ({}, {"y_pairs": [1]}, "got y_pairs without"),
-        ({}, {"pairs": [(0, 1)], "y_pairs": [2]}, "y must be must, same, .* got ..2"),
-        ({}, {"must_link": [(0, 500)]}, "must index points 0..177"),
-        (
-            {},
-            {"must_link": [("a", "b")]},
-            "labels of the rows of a DataFrame or nodes of a graph, got .'a', 'b'. without",
-        ),
-        ({}, {"must_link": ["a"]}, "shape"),
-        ({}, {"must_link": [(0, 1)], "cannot_link": [(1, 0)]}, "both a must-link and a cannot-link"),
-        ({}, {"y": np.arange(178) / 7}, "continuous"),
-        ({}, {"y": [0, 1]}, "y must have"),
-    ],
-)
+@pytest.mark.parametrize(("options", "given", "words"), [
+    ({"metric": "precomputed"}, {}, "must be square"),
+    ({"formulation": "pcq"}, {}, "unknown formulation 'pcq'"),
+    ({"backend": "bcq"}, {}, "unknown backend"),
+    ({"options": {"speed": 3}}, {}, "speed"),
+    ({}, {"pairs": [(0, 1)]}, "y_pairs must be given together"),
+    ({}, {"y_pairs": [1]}, "got y_pairs without"),
+    ({}, {"pairs": [(0, 1)], "y_pairs": [2]}, "y must be must, same, .* got ..2"),
+    ({}, {"must_link": [(0, 500)]}, "must index points 0..177"),
+    ({}, {"must_link": [("a", "b")]}, "labels of the rows of a DataFrame or nodes of a graph, got .'a', 'b'. without"),
+    ({}, {"must_link": ["a"]}, "shape"),
+    ({}, {"must_link": [(0, 1)], "cannot_link": [(1, 0)]}, "both a must-link and a cannot-link"),
+    ({}, {"y": np.arange(178) / 7}, "continuous"),
+    ({}, {"y": [0, 1]}, "y must have"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(options, given, words):
     with pytest.raises(ValueError, match=words):
         NPKLClustering(**options).fit(X, **given)

@@ -72,8 +72,6 @@ def test_points_take_their_pairs_with_them():
         [[0, 1]],
         [2.0, 4.0],
     )
-    with pytest.raises(TypeError, match="an array of points"):
-        pairs[0]
     with pytest.raises(nm.ProblemError, match="at least one must-link or cannot-link"):
         pairs[[0, 2]]
 

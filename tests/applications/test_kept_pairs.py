@@ -47,17 +47,10 @@ def test_pairs_without_noise_are_kept(formulation):
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize(
-    ("must", "cannot", "words"),
-    [
-        ([(0, 1), (1, 2)], [(0, 2)], "0-2 the chain 0-1-2"),
-        (
-            [],
-            [(0, 1), (1, 2), (2, 0)],
-            "2 clusters cannot keep the 3 cannot-links: 0-1, 0-2, 1-2 are all apart",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("must", "cannot", "words"), [
+    ([(0, 1), (1, 2)], [(0, 2)], "0-2 the chain 0-1-2"),
+    ([], [(0, 1), (1, 2), (2, 0)], "2 clusters cannot keep the 3 cannot-links: 0-1, 0-2, 1-2 are all apart"),
+])  # fmt: skip
 def test_pairs_that_no_labels_keep_are_refused_where_all_are_right(must, cannot, words):
     X = np.random.default_rng(3).normal(size=(12, 3))
     for more in ({"noise": 0.0}, {"hard": True}, {"hard": True, "noise": None}):
@@ -107,18 +100,16 @@ def test_whole_numbers_of_any_type_are_positions(kind):
         frac=1, random_state=1
     )
     must, cannot = np.array([(0, 3), (4, 9)]), np.array([(0, 4), (3, 12)])
+    ends = np.r_[must, cannot]
     wanted = nm.NPKLKernel().fit(X.to_numpy(), must_link=must, cannot_link=cannot).pairs_
     found = nm.NPKLKernel().fit(X, must_link=must.astype(kind), cannot_link=cannot.astype(kind)).pairs_
-    assert (found.must_link.tolist(), found.cannot_link.tolist()) == (
-        wanted.must_link.tolist(),
-        wanted.cannot_link.tolist(),
-    )
-    signed = (
-        nm.NPKLKernel()
-        .fit(X, pairs=np.r_[must, cannot].astype(kind), y_pairs=["same", "same", "no", "no"])
-        .pairs_
-    )
-    assert signed.must_link.tolist() == wanted.must_link.tolist()
+    signed = nm.NPKLKernel().fit(X, pairs=ends.astype(kind), y_pairs=["same", "same", "no", "no"]).pairs_
+    for one in (found, signed):
+        assert (one.i.tolist(), one.j.tolist(), one.sign.tolist()) == (
+            wanted.i.tolist(),
+            wanted.j.tolist(),
+            [1, 1, -1, -1],
+        )
     with pytest.raises(nm.ProblemError, match="must name rows of X by labels of its index, got .'0.5'"):
         nm.NPKLKernel().fit(X, must_link=[(0.5, 1.0)])
 
@@ -134,23 +125,14 @@ def test_points_without_a_class_count_in_no_score_and_no_pair(none):
     assert max(pairs.i.max(), pairs.j.max()) < 4
 
 
-def test_a_choice_that_a_formulation_has_not_is_refused():
+@pytest.mark.parametrize(("more", "words"), [
+    ({"loss": "hinge"}, "loss must be left out with formulation='pcp'.*got 'hinge'; you can choose loss for npkl, simple"),
+    ({"formulation": "hard_pcp", "loss": "squared_hinge"}, "loss must be left out with formulation='hard_pcp'"),
+    ({"formulation": "npkl", "cannot": -0.5}, "cannot must be left out with formulation='npkl'.*you can choose cannot for pcp"),
+])  # fmt: skip
+def test_a_choice_that_a_formulation_has_not_is_refused(more, words):
     X = np.random.default_rng(0).normal(size=(12, 3))
-    for more, words in (
-        (
-            {"loss": "hinge"},
-            "loss must be left out with formulation='pcp'.*got 'hinge'; you can choose loss for npkl, simple",
-        ),
-        (
-            {"formulation": "hard_pcp", "loss": "squared_hinge"},
-            "loss must be left out with formulation='hard_pcp'",
-        ),
-        (
-            {"formulation": "npkl", "cannot": -0.5},
-            "cannot must be left out with formulation='npkl'.*you can choose cannot for pcp",
-        ),
-    ):
-        with pytest.raises(nm.ProblemError, match=words):
-            nm.NPKLClustering(2, **more).fit(X)
+    with pytest.raises(nm.ProblemError, match=words):
+        nm.NPKLClustering(2, **more).fit(X)
     with pytest.raises(nm.ProblemError, match="loss must be left out"):
         nm.NPKLKernel(loss="hinge").fit(X)

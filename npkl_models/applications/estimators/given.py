@@ -25,6 +25,21 @@ class Names(NamedTuple):
     index: Any
     integers: bool
 
+    def places(self, table: Any, name: str) -> Index:
+        """The positions (m, 2) of the rows that a table of names (m, 2) has."""
+        if not self.index.is_unique:
+            raise ProblemError(
+                f"the index of X must be unique for {name} to name rows by it, got repeated labels"
+            )
+        import pandas
+
+        place: Array = self.index.get_indexer(pandas.Index([*table.flat], tupleize_cols=False))
+        if (place < 0).any():
+            strange = [str(label) for label in table.ravel()[place < 0][:5]]
+            kind = "nodes of the graph" if self.integers else "labels of its index"
+            raise ProblemError(f"{name} must name rows of X by {kind}, got {strange}")
+        return place.reshape(-1, 2).astype(np.intp)
+
 
 def names_of(X: Any) -> Names | None:
     """The index of a DataFrame, or the nodes of a graph of networkx; None for other rows."""

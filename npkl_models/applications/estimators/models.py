@@ -175,7 +175,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         self.beliefs_: Array | None = None
         simplex = self.formulation == "pcp" and self._target() < 0
-        self._axes = self.n_clusters if simplex and self._has_cannot_links(pairs) else None
+        apart = self.supervised_ and len(pairs.cannot_link) > 0
+        self._axes = self.n_clusters if simplex and apart else None
         kept = pairs if self.supervised_ and (self.hard or self.noise == 0.0) else None
         sizes = self.size_min, self.size_max
         self._keep = Assignment(pairs.n, self.n_clusters, kept, *sizes) if kept or any(sizes) else None

@@ -64,10 +64,7 @@ def answered(
 ) -> AnnotatedPairs:
     """The pairs, answers and annotators that `fit` was ``given``; points of weight 0 count for nothing.
 
-    Raises
-    ------
-    ProblemError
-        If there are ``others``, or no pairs with answers.
+    A ProblemError says that there are ``others``, or no pairs with answers.
     """
     pairs, answers, annotator = given
     if any(one is not None for one in others) or answers is None or isinstance(pairs, Pairs):

@@ -214,8 +214,8 @@ def positions(values: Any, name: str, names: Names | None) -> Index:
     table = _table(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)
-    numbered = names is None or not names.integers
-    if numbered and all(isinstance(x, Real) and not isinstance(x, bool) and x == x // 1 for x in table.flat):
+    whole = (isinstance(x, Real) and not isinstance(x, bool) and x == x // 1 for x in table.flat)
+    if not (names and names.integers) and all(whole):
         return table.astype(np.intp)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ProblemError(f"{name} must have shape (m, 2), got {table.shape}")
@@ -224,18 +224,7 @@ def positions(values: Any, name: str, names: Names | None) -> Index:
             f"{name} must be positions of rows (integers), or labels of the rows of a DataFrame or nodes of "
             f"a graph, got {table[0].tolist()} without either"
         )
-    if not names.index.is_unique:
-        raise ProblemError(
-            f"the index of X must be unique for {name} to name rows by it, got repeated labels"
-        )
-    import pandas
-
-    place: Array = np.asarray(names.index.get_indexer(pandas.Index([*table.flat], tupleize_cols=False)))
-    if (place < 0).any():
-        strange = [str(label) for label in table.ravel()[place < 0][:5]]
-        kind = "nodes of the graph" if names.integers else "labels of its index"
-        raise ProblemError(f"{name} must name rows of X by {kind}, got {strange}")
-    return place.reshape(-1, 2).astype(np.intp)
+    return names.places(table, name)
 
 
 def _table(values: Any) -> Any:

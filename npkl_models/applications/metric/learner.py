@@ -190,10 +190,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
             )
         return np.asarray(np.linalg.norm(ends[0] - ends[1], axis=1))
 
-    def pair_score(self, pairs: ArrayLike) -> Array:
-        """Similarity of pairs of points: minus their distance, so that near points have a large score."""
-        return -self.pair_distance(pairs)
-
     def _landmarks(self, points: Any, similar: Index) -> Index:
         """Positions of the landmarks: points of the similar pairs first, then others at random."""
         rng, n = check_random_state(self.random_state), points.shape[0]
