@@ -27,8 +27,6 @@ def test_rounds_of_k_means_keep_pairs_and_sizes(pairs, sizes):
         assert cluster_accuracy(plain, labels) > 0.99
         means = np.array([IRIS.X[labels == k].mean(axis=0) for k in range(3)])
         assert inertia == pytest.approx(np.sum((IRIS.X - means[labels]) ** 2))
-    if pairs is not None:
-        assert cluster_accuracy(IRIS.y, labels) > cluster_accuracy(IRIS.y, plain)
 
 
 def test_an_assignment_by_sizes_alone_is_the_cheapest():

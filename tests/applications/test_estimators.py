@@ -18,14 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
 import npkl_models as nm
-from npkl_models.applications.estimators import (
-    NPKLClustering,
-    NPKLKernel,
-    landmark_pairs,
-    models,
-    solved,
-    spanning_pairs,
-)
+from npkl_models.applications.estimators import NPKLClustering, NPKLKernel, landmark_pairs, spanning_pairs
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
 from npkl_models.model.scales import UnscaledWarning
 
@@ -105,8 +98,8 @@ def test_clusters_of_new_points_never_need_the_rows_of_all(monkeypatch):
         held.append(len(rows))
         return pairwise_distances_argmin(rows, centres)
 
-    monkeypatch.setattr(solved, "CHUNK", 50)
-    monkeypatch.setattr(models, "pairwise_distances_argmin", counted)
+    monkeypatch.setattr("npkl_models.applications.estimators.solved.CHUNK", 50)
+    monkeypatch.setattr("npkl_models.applications.estimators.models.pairwise_distances_argmin", counted)
     np.testing.assert_array_equal(model.predict(X), expected)
     assert held == [50, 50, 50, 28]
 

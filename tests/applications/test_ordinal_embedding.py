@@ -118,7 +118,6 @@ def test_answers_in_words_and_options_that_are_no_dict_are_refused_by_their_name
     for model in (nm.OrdinalEmbedding(2, options=3, penalty=1.0, refine=None), nm.Localisation(2, options=3)):
         known = rows if isinstance(model, nm.OrdinalEmbedding) else ([0, 1, 2], [1, 2, 0], [1.0, 1.0, 1.0])
         with pytest.raises(
-            nm.ProblemError,
-            match="'options' parameter of .* must be an instance of .*Mapping.* Got 3 instead",
+            nm.ProblemError, match="'options' parameter of .* must be .*Mapping.* Got 3 instead"
         ):
             model.fit(known)
