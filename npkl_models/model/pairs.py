@@ -137,7 +137,7 @@ class Pairs(Owner):
     def __getitem__(self, rows: Any) -> Pairs:
         """The pairs between some points, which get new numbers, as scikit-learn's splitters ask for them.
 
-        In all points, numbers below 0 leave out the pairs that these points own (`owner`); numbers below 0
+        In all points, numbers below 0 leave out the pairs that these points own (``owner``); numbers below 0
         alone are ends of pairs, two and two. So asks `npkl_models.PairFolds`.
         """
         rows = rows[0] if isinstance(rows, tuple) else rows

@@ -21,7 +21,7 @@ from npkl_models.model.pairs import Pairs
 class PairFolds(_MetadataRequester):  # type: ignore[misc]
     """Splitter of pairs into folds, with about as many must-links and cannot-links in each.
 
-    All pairs of an `owner` are in one fold (`sklearn.model_selection.StratifiedGroupKFold`). It is a ``cv``
+    All pairs of an ``owner`` are in one fold (`sklearn.model_selection.StratifiedGroupKFold`). It is a ``cv``
     of scikit-learn for `Pairs` that reach ``fit`` and ``score`` by metadata routing: all points are learnt
     from in each fold, with its own pairs.
 
