@@ -3,8 +3,13 @@
 from . import applications, formulations
 from .answer.history import History, Iterate
 from .answer.solution import Solution, Status
-from .applications.estimators import Localisation, NPKLClustering, NPKLKernel, OrdinalEmbedding
-from .applications.held_out import PairFolds
+from .applications.estimators import (
+    Localisation,
+    NPKLClustering,
+    NPKLKernel,
+    OrdinalEmbedding,
+    PairFolds,
+)
 from .applications.metric import KernelMetricLearner
 from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
 from .certify.certificate import Certificate

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import npkl_models as nm
-import npkl_models.applications.constrained  # declares loops of its own, as the routes do
 import npkl_models.linalg.compile as compile_room
 import npkl_models.routes
 

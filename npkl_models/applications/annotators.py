@@ -62,9 +62,6 @@ class AnnotatedPairs:
         """Weights of the pairs, shape (m,): 1 for a certain answer, 0 if both are equally probable."""
         return np.abs(2 * self.probability - 1)
 
-    def __repr__(self) -> str:
-        return f"AnnotatedPairs({len(self.pairs)} pairs, {self.must.size} answers of {len(self.names)})"
-
 
 def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: ArrayLike) -> AnnotatedPairs:
     """Weigh the answers of several annotators: each pair once, and the rates of the annotators.

@@ -1,4 +1,4 @@
-"""Answers to comparisons: read, held out for choices, used to place points, and chosen to be asked.
+"""Answers to comparisons: read, held out for choices, and used to place points.
 
 Held-out answers choose the penalty of an ordinal embedding and its refinement. The kernels that choose are
 rough: L-BFGS minimises the factorised problem in few columns, from the factor of the next larger penalty,
@@ -20,12 +20,11 @@ from npkl_models.applications.refine import Compared, Rule, Slopes, refined
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.comparisons import answered, differences, number_of_points, read_comparisons
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import generator, whole_array, whole_number
+from npkl_models.linalg.owned import whole_array, whole_number
 from npkl_models.model.answers import signs
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.terms import LossTerm
 
-CANDIDATES = 200  # comparisons drawn for each one that is asked
 PLACE_TOL = 1e-9  # gradient of the positions of new points, relative to the weight of all comparisons
 
 HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred
@@ -100,18 +99,6 @@ def placed(V: Array, rows: Index, count: int, loss: str | Loss, penalty: float) 
     return np.asarray(found.x).reshape(count, r)
 
 
-def to_ask(V: Array, count: int, random_state: int) -> Index:
-    """Of comparisons that are drawn at random, those with the smallest difference of distances."""
-    n, rng = len(V), generator(random_state)
-    drawn = rng.integers(n, size=(CANDIDATES * count, 3))
-    i, j, k = drawn.T
-    drawn = np.unique(drawn[(i != j) & (i != k) & (j < k)], axis=0)
-    if len(drawn) < count:
-        raise ProblemError(f"count must be at most the number of comparisons of {n} points, got {count}")
-    z = differences(drawn, n).value_of_factor(V)
-    return np.asarray(drawn[np.argsort(np.abs(z), kind="stable")[:count]])
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """Comparisons with a part of them held out."""
@@ -119,10 +106,6 @@ class Part:
     known: Compared
     unknown: Index
     share: float  # of the comparisons that are known
-
-    def answered(self, V: Array) -> float:
-        """The share of held-out comparisons that a factor answers."""
-        return answered(V, self.unknown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +170,7 @@ class HeldAnswers:
             leading = {size: led(V, size) for size in {size for _, size in ways if size}}
             for kind, size in ways:
                 W = V if kind is None else refined(leading[size], part.known, kind, COMPARED)
-                told[kind, size].append(part.answered(W))
+                told[kind, size].append(answered(W, part.unknown))
             best = sorted(ways, key=lambda way: -float(np.mean(told[way])))
             kept = best[: SURVIVORS[min(at, len(SURVIVORS) - 1)]]
             ways = [way for way in ways if way in kept]
@@ -195,7 +178,7 @@ class HeldAnswers:
 
     def _mean(self, factors: list[Array]) -> float:
         every = zip(factors, self.parts, strict=True)
-        return float(np.mean([part.answered(V) for V, part in every]))
+        return float(np.mean([answered(V, part.unknown) for V, part in every]))
 
 
 def led(V: Array, size: int) -> Array:

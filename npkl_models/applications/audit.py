@@ -16,16 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
-from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
+from npkl_models.applications.pair_noise import PairNoise, looks, neighbour_mean, pair_noise, rate
 from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.errors import ProblemError, instance, optional
-from npkl_models.linalg import Array, Index, Mask, Matrix
-from npkl_models.linalg.owned import real_number, whole_number
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.terms import LossTerm
@@ -66,17 +65,6 @@ class Audit:
     wrong: Array | None = None
     noise: PairNoise | None = None
 
-    def suspects(self, share: float = 0.1) -> Index:
-        """The given share of the pairs, the first ones, without those of score 0.
-
-        With probabilities, pairs that are more likely right than wrong are left out instead.
-        """
-        if not 0 < real_number(share, "share") <= 1:
-            raise ProblemError(f"share must be above 0 and at most 1, got {share}")
-        count = int(np.ceil(share * len(self.pairs)))
-        suspicious = self.score > 0 if self.wrong is None else self.wrong > 0.5
-        return self.pairs[:count][suspicious[:count]]
-
     def judged(self, noise: PairNoise) -> Audit:
         """The same pairs with the probabilities of a model, the pair that is most probably wrong first."""
         size = np.array([int(max(self.pairs.max(), noise.pairs.max())) + 1, 1])
@@ -90,14 +78,12 @@ class Audit:
     def to_frame(self) -> Any:
         """A `pandas.DataFrame` with a row for each pair."""
         pandas = optional("pandas", "Audit.to_frame", "frame")
-        return pandas.DataFrame(self._columns())
-
-    def _columns(self) -> dict[str, Any]:
-        return {
-            "i": self.pairs[:, 0], "j": self.pairs[:, 1], "kind": np.where(self.must, "must", "cannot"),
-            "value": self.value, "expected": self.expected, "multiplier": self.multiplier, "loss": self.loss,
-            "score": self.score, **({} if self.wrong is None else {"wrong": self.wrong}),
-        }  # fmt: skip
+        kind = np.where(self.must, "must", "cannot")
+        numbers = ("value", "expected", "multiplier", "loss", "score", "wrong")
+        ends = {"i": self.pairs[:, 0], "j": self.pairs[:, 1], "kind": kind}
+        return pandas.DataFrame(
+            ends | {name: value for name in numbers if (value := getattr(self, name)) is not None}
+        )
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -108,13 +94,9 @@ class Audit:
         return f"Audit({len(self)} pairs, {int(np.sum(self.score > 0))} with a score)"
 
     def __str__(self) -> str:
-        columns = self._columns()
-        lines = [f"{'pair':>13}  kind    " + "  ".join(f"{name:>10}" for name in list(columns)[3:])]
-        for i, j, kind, *numbers in zip(*(column[:SHOWN] for column in columns.values()), strict=True):
-            shown = "  ".join(f"{number:>10.3g}" for number in numbers)
-            lines.append(f"{f'{i} - {j}':>13}  {kind:<6}  {shown}")
         more = len(self) - SHOWN
-        return "\n".join(lines + ([f"and {more} more"] if more > 0 else []))
+        table = self.to_frame().head(SHOWN).to_string(index=False, float_format="%.3g")
+        return f"{table}\nand {more} more" if more > 0 else str(table)
 
 
 def audit_pairs(
@@ -159,8 +141,8 @@ def audit_pairs(
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
     >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
     >>> found = audit_pairs(nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve())
-    >>> found, found.suspects(0.2).tolist()
-    (Audit(5 pairs, 5 with a score), [[1, 4]])
+    >>> found, found.pairs[0].tolist()
+    (Audit(5 pairs, 5 with a score), [1, 4])
     """
     instance(solution, Solution, "solution", "problem.solve()")
     if annotated is not None:
@@ -168,7 +150,8 @@ def audit_pairs(
     if noise != "auto":
         rate(noise)
     V = factor_of(solution, "kernel to audit")
-    rows = _between_neighbours(solution.problem.cost, V)
+    mean = neighbour_mean(solution.problem.cost)
+    rows = np.where(mean.sum(axis=1)[:, None] > 0, mean @ V, V)  # a lonely point has its own row
     parts = [_of_term(term, V, rows) for term in solution.problem.losses]
     known = [part for part in parts if part is not None]
     if not known:
@@ -225,13 +208,3 @@ def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:
     wanting = np.where(must, -y, y) > 0
     score = np.where(wanting, np.sqrt(now * without), 0.0)
     return ends[kept], must, z, z0, y, now, score
-
-
-def _between_neighbours(cost: Matrix, V: Array) -> Array:
-    """For each point the mean row of its neighbours, weighted by the graph; without neighbours its own."""
-    C = sp.coo_array(cost)
-    joined = (C.row != C.col) & (C.data < 0)
-    A = sp.csr_array((-C.data[joined], (C.row[joined], C.col[joined])), shape=C.shape)
-    degree = np.asarray(A.sum(axis=1)).ravel()
-    mean = (A @ V) / np.where(degree > 0, degree, 1.0)[:, None]
-    return np.where(degree[:, None] > 0, mean, V)

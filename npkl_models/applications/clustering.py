@@ -121,3 +121,11 @@ def membership(group: Index, count: int) -> Matrix:
     """A sparse matrix, groups by points, with a one where a point is in a group."""
     n = group.size
     return sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n))
+
+
+def centres_of(rows: Array, labels: Index, count: int, weight: Array | None = None) -> Array:
+    """The weighted means (count x r) of the rows of each cluster; zeros for an empty one."""
+    member = membership(labels, count)
+    member = member if weight is None else member * weight
+    size = np.asarray(member.sum(axis=1)).ravel()
+    return np.asarray((member @ rows) / np.where(size > 0, size, 1.0)[:, None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.located import aligned
 from npkl_models.formulations.distances import positions
 from npkl_models.formulations.known_distances import Anchors
@@ -26,7 +26,7 @@ def localisable(both: list[Solution], mean: Array, d: int, known: Anchors | None
 
     ``mean`` are the mean squared distances of the points (n,), with which what is left is compared.
     """
-    found = [positions(_known(solution.V), d, known) for solution in both]
+    found = [positions(factor_of(solution, "kernel"), d, known) for solution in both]
     one, other = (X for X, _ in found)
     other = other if known is not None else aligned(other, one)
     out: Mask = np.sum((one - other) ** 2, axis=1) <= LEFT * mean
@@ -101,9 +101,3 @@ def fixed(term: LossTerm, y: Array) -> Mask:
     low, high = term.loss.domain(term.target, term.weight)
     near = INSIDE * float(np.max(np.abs(y), initial=0.0))
     return np.asarray((y - low > near) & (high - y > near))
-
-
-def _known(V: Array | None) -> Array:
-    """The factor of a solution that has one."""
-    assert V is not None
-    return V

@@ -136,9 +136,7 @@ def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = A
     size = float(np.mean(compared.distances(V)[1]))
     if not size > 0:
         return V
-    start = (
-        V / np.sqrt(size / r) if kind in SCALED else V
-    )  # distances of the size of the number of dimensions
+    start = V / np.sqrt(size / r) if kind in SCALED else V  # distances of the size of r
     rules: dict[str, Rule] = {
         "t_ste": lambda near, far: t_ste(near, far, r), "ckl": lambda near, far: ckl(near, far, FLOOR * r),
         "ste": ste, "gnmds": gnmds,

@@ -141,10 +141,13 @@ def _clustered(
 ) -> Index:  # fmt: skip
     """Normalised spectral clustering of the affinities that the pairs have changed."""
     check_clusters(k, pairs.n)
-    A = changed(graph, pairs)
+    return kernel_kmeans(unit_rows(spectral_rows(changed(graph, pairs), k)), k, n_init, random_state)
+
+
+def spectral_rows(A: Matrix, count: int) -> Array:
+    """The leading eigenvectors (n x count) of the normalised affinities (n x n)."""
     scale = degree_scale(A)
-    V = leading(sp.csr_array(scale @ A @ scale), k)
-    return kernel_kmeans(unit_rows(V), k, n_init, random_state)
+    return leading(sp.csr_array(scale @ A @ scale), count)
 
 
 def propagated_graph(graph: Matrix, pairs: Pairs, everywhere: bool = False) -> Matrix:

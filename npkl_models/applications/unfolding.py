@@ -9,19 +9,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, scree
-from npkl_models.applications.estimators.solved import SolvedEstimator
+from npkl_models.applications.estimators.given import GIVEN, like
+from npkl_models.applications.estimators.solved import COUNT, POSITIVE, WEIGHT, SolvedEstimator
 from npkl_models.applications.structure import structure_preserving
 from npkl_models.applications.volume import minimum_volume
 from npkl_models.errors import ProblemError, keywords
 from npkl_models.formulations import colored_mvu, mvu
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import whole_number
 
 RIDGE = 1e-3  # ridge of the weights, times the trace of the neighbours' Gram matrix (Roweis & Saul 2000)
 
@@ -40,15 +40,18 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
     metric: str = "euclidean"
     backend: str = "auto"
     options: Mapping[str, object] | None = None
+    n_jobs = None
 
-    def _said(self) -> dict[str, Any]:
-        """The options of the solve."""
-        return keywords(self.options)
+    _parameter_constraints = {
+        "n_components": [COUNT], "n_neighbors": [COUNT], "metric": [str, callable], "backend": [str],
+        "options": [Mapping, None],
+    }  # fmt: skip
 
     @abstractmethod
     def _solved(self, X: Array, y: Any) -> Solution:
         """Solve the problem of the points."""
 
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the kernel and its leading coordinates, of points (n x d) and, for some, labels (n,).
 
@@ -57,33 +60,30 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         self._learn(X, y)
         return self
 
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Call `fit` and return ``embedding_``, the coordinates of the training points."""
         self._learn(X, y)
-        return self.embedding_
+        return like(X, self.embedding_)
 
     def transform(self, X: Any) -> Array:
         """Coordinates (m x n_components) of points (m x d); a training point keeps its own coordinates."""
         check_is_fitted(self, "embedding_")
         new = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.concatenate(list(self._placed(new, self.embedding_, self._combined)))
+        return like(X, np.concatenate(list(self._placed(new, self.embedding_, self._combined))))
 
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
     def _learn(self, X: Any, y: Any) -> None:
-        if y is None:
-            if self.__sklearn_tags__().target_tags.required:
-                name = type(self).__name__
-                raise ProblemError(f"{name} requires y to be passed, but the target y is None")
-            points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        else:
-            points, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        for name in ("n_components", "n_neighbors"):
-            whole_number(getattr(self, name), name, 1)
+        if self.metric == GIVEN:
+            raise ProblemError("metric must be a metric between points, got 'precomputed'")
+        target = {} if y is None and not self.__sklearn_tags__().target_tags.required else {"y": y}
+        points = validate_data(self, X, **target, dtype=np.float64, ensure_min_samples=2)
+        points, y = points if target else (points, None)
         self.n_neighbors_ = self._neighbors(len(points))
-        self._keep(self._solved(points, y), points, stacklevel=4)
+        self._learnt(self._solved(points, y), points, stacklevel=5)
         self.embedding_ = coordinates(self.solution_, self.n_components)
         self.eigenvalues_ = scree(self.solution_)
 
@@ -152,11 +152,15 @@ class MVU(Unfolder):
     components: str = "connect"
     angles: bool = False
 
+    _parameter_constraints = Unfolder._parameter_constraints | {
+        "nu": [WEIGHT], "components": [str], "angles": ["boolean"]
+    }  # fmt: skip
+
     def _solved(self, X: Array, y: Any) -> Solution:
         problem = mvu(
             X, self.n_neighbors_, self.metric, components=self.components, weight=self.nu, angles=self.angles
         )
-        return problem.solve(self.backend, **self._said())
+        return problem.solve(self.backend, **keywords(self.options))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -196,13 +200,17 @@ class ColoredMVU(Unfolder):
     trace_bound: float | None = None
     label_kernel: Callable[[ArrayLike], ArrayLike] | None = None
 
+    _parameter_constraints = Unfolder._parameter_constraints | {
+        "C": [WEIGHT], "trace_bound": [POSITIVE, None], "label_kernel": [callable, None]
+    }  # fmt: skip
+
     def _solved(self, X: Array, y: Any) -> Solution:
         labels = y if self.label_kernel is None else self.label_kernel(y)
         problem = colored_mvu(
             X, labels, n_neighbors=self.n_neighbors_, C=self.C, trace_bound=self.trace_bound,
             metric=self.metric, components="connect",
         )  # fmt: skip
-        return problem.solve(self.backend, **self._said())
+        return problem.solve(self.backend, **keywords(self.options))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -247,10 +255,13 @@ class MVE(Unfolder):
     C: float = 100.0
     max_steps: int = 30
 
+    _parameter_constraints = Unfolder._parameter_constraints | {"C": [WEIGHT], "max_steps": [COUNT]}
+
     def _solved(self, X: Array, y: Any) -> Solution:
         self.run_ = minimum_volume(
-            X, self.n_components, max_steps=self.max_steps, backend=self.backend, options=self._said(),
-            n_neighbors=self.n_neighbors_, C=self.C, metric=self.metric, components="connect",
+            X, self.n_components, max_steps=self.max_steps, backend=self.backend, C=self.C,
+            options=keywords(self.options), n_neighbors=self.n_neighbors_, metric=self.metric,
+            components="connect",
         )  # fmt: skip
         return self.run_.solution
 
@@ -296,10 +307,14 @@ class SPE(Unfolder):
     tol: float = 1e-4
     backend: str = "simple_npkl"
 
+    _parameter_constraints = Unfolder._parameter_constraints | {
+        "C": [WEIGHT], "trace_bound": [POSITIVE, None], "tol": [POSITIVE]
+    }  # fmt: skip
+
     def _solved(self, X: Array, y: Any) -> Solution:
         W = neighborhood(X, self.n_neighbors_, self.metric, "connect").graph
         self.run_ = structure_preserving(
             W, C=self.C, trace_bound=self.trace_bound, tol=self.tol, backend=self.backend,
-            options=self._said(),
+            options=keywords(self.options),
         )  # fmt: skip
         return self.run_.solution

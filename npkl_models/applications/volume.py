@@ -22,9 +22,8 @@ from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, held, scree
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.formulations import mve
-from npkl_models.formulations.volume import along, turned
-from npkl_models.linalg import Array, dense
-from npkl_models.model.graph import check_points
+from npkl_models.formulations.volume import turned
+from npkl_models.linalg import Array
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
@@ -40,7 +39,7 @@ class VolumeRun:
     size : int
         Dimension d of the embedding.
     objectives : ndarray of shape (k,)
-        Objective of each step's kernel, by `volume_objective` or `printed_objective`; never increasing.
+        Objective of each step's kernel, by `volume_objective`; never increasing.
     held : ndarray of shape (k,)
         Share of the first d eigenvalues in the trace of each step's centred kernel.
     settled : bool
@@ -69,25 +68,15 @@ def volume_objective(problem: Problem, V: Array, size: int) -> float:
     return float(values[size:].sum() - values[:size].sum()) + losses
 
 
-def printed_objective(problem: Problem, V: Array) -> float:
-    """The objective that the steps of ``printed=True`` lower: -tr(K^2) / 2 plus the losses of distances."""
-    losses = sum(term.value(z) for term, z in zip(problem.losses, problem.values(V), strict=True))
-    return losses - 0.5 * float(np.sum((V.T @ V) ** 2))
-
-
 def minimum_volume(
     X: Any, size: int = 2, *, max_steps: int = 30, tol: float = 1e-4, backend: str = "auto",
-    options: dict[str, Any] | None = None, printed: bool = False, **formulation: Any,
+    options: dict[str, Any] | None = None, **formulation: Any,
 ) -> VolumeRun:  # fmt: skip
     """Minimum volume embedding: steps of `mve`, each along the leading eigenvectors of the last kernel.
 
     The sum of the d largest eigenvalues is the maximum of tr(P K) over all projectors P of rank d. So each
     step minimises a function that lies above the objective and touches it at the last kernel, and the
     objective cannot rise by more than the gap of the step (Shaw & Jebara, AISTATS 2007, theorem 1).
-
-    With ``printed=True``, each step minimises -tr(K K0), where K0 is the last kernel, and at first the
-    kernel of the points (Zhuang, Tsang & Hoi, JMLR 12, 2011, eq. (32)). Up to a constant, this function lies
-    above -tr(K^2) / 2 and touches it at the last kernel. These steps increase tr K^2, whatever d is.
 
     Parameters
     ----------
@@ -99,16 +88,13 @@ def minimum_volume(
         Largest number of steps; they end once one lowers the objective by less than the share ``tol``.
     backend, options
         As in `Problem.solve`.
-    printed : bool
-        Whether the steps are the printed ones, which need exact distances (C = inf) or a bound.
     **formulation
         Further arguments of `mve`: n_neighbors, C, trace_bound, metric, components, and first directions.
 
     Raises
     ------
     ProblemError
-        If ``max_steps`` is below 1, ``tol`` is not positive, or ``printed=True`` comes without C = inf or a
-        bound.
+        If ``max_steps`` is below 1, or ``tol`` is not positive.
     SolverError
         If the first step has no kernel.
     """
@@ -119,7 +105,7 @@ def minimum_volume(
     objectives: list[float] = []
     shares: list[float] = []
     settled = False
-    problem = _first_step(X, size, printed, formulation)
+    problem = mve(X, size, **formulation)
     while len(objectives) < max_steps and not settled:
         solution = problem.solve(backend, **given)
         if solution.V is None:
@@ -127,7 +113,7 @@ def minimum_volume(
                 raise SolverError(f"no kernel: {solution.status} - {solution.status.value}")
             break
         V = np.asarray(solution.V)
-        value = printed_objective(problem, V) if printed else volume_objective(problem, V, size)
+        value = volume_objective(problem, V, size)
         fall = objectives[-1] - value if objectives else np.inf
         settled = fall <= tol * problem.size(value)
         if fall < 0:  # the gap of the step is larger than the possible gain
@@ -135,21 +121,11 @@ def minimum_volume(
         best = solution
         objectives.append(value)
         shares.append(held(V, size))
-        problem = along(problem, V) if printed else turned(problem, _leading(V, size))
+        problem = turned(problem, _leading(V, size))
         if warm:
             given["start"] = solution
     assert best is not None
     return VolumeRun(best, size, np.array(objectives), np.array(shares), settled)
-
-
-def _first_step(X: Any, size: int, printed: bool, formulation: dict[str, Any]) -> Problem:
-    """The problem of the first step: along the principal components of the points, or along their kernel."""
-    problem = mve(X, size, **formulation)
-    if not printed:
-        return problem
-    if not (formulation.get("C") == np.inf or formulation.get("trace_bound") is not None):
-        raise ProblemError("printed=True needs C=numpy.inf or trace_bound=B, else tr K^2 has no limit")
-    return along(problem, dense(check_points(X)))
 
 
 def _leading(V: Array, size: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from npkl_models.cli.fitting import fitting
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
+from npkl_models.files.arrays import write_arrays
+from npkl_models.files.atomic import written
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import broken_by, in_words
@@ -29,12 +32,15 @@ from npkl_models.model.scales import unscaled
 from npkl_models.recipe.fields import ESTIMATOR
 from npkl_models.recipe.recipe import Recipe
 
+Broken = Sequence[tuple[int, int, bool]]  # points of pairs, and whether they are must-links
 SHOWN = 5  # number of suspicious pairs that are named
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
+    output.check(options.kernel, "--kernel", (".npz",))
+    output.check(options.json, "--json", (".json",))
     output.check_picture(options.plot)
     data, X, recipe = _points(options)
     if not 1 <= options.k <= data.n:
@@ -53,11 +59,39 @@ def run(options: argparse.Namespace) -> int:
     if model.annotators_ is not None and model.annotator_rates_ is not None:
         say(_crowd(model.annotators_, model.annotator_rates_))
     say(_found(model.labels_, data, options.k))
-    if options.out is not None:
-        output.write_csv(options.out, ({"row": data.ids} if data.ids else {}) | {"cluster": model.labels_})
+    _write(options, model, np.array(data.ids or range(data.n)), broken)
     if options.plot is not None:
         output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
     return output.status_of(model.solution_)
+
+
+def _write(options: argparse.Namespace, model: NPKLClustering, rows: Array, broken: Broken) -> None:
+    """Write labels, kernel and document, if they are asked for."""
+    if options.out is not None:
+        shares = {} if model.beliefs_ is None else {f"p{k}": p for k, p in enumerate(model.beliefs_.T)}
+        output.write_csv(options.out, {"row": rows, "cluster": model.labels_} | shares)
+    if options.kernel is not None:
+        with written(options.kernel, binary=True) as file:
+            write_arrays(file, {"factor": model.factor_, "row": rows})
+    if options.json is not None:
+        output.write_document(options.json, _document(model, rows, broken))
+
+
+def _document(model: NPKLClustering, rows: Array, broken: Broken) -> dict[str, Any]:
+    """What was found, for JSON."""
+    found = {
+        "rows": rows.tolist(), "labels": model.labels_.tolist(),
+        "probabilities": None if model.beliefs_ is None else model.beliefs_.tolist(),
+        "broken": [[i, j, "must" if must else "cannot"] for i, j, must in broken],
+        "kernel": output.described(model.solution_),
+    }  # fmt: skip
+    if model.audit_ is not None and model.audit_.noise is not None:
+        wrong = model.audit_.to_frame()[["i", "j", "kind", "wrong"]]
+        found |= {"rates": list(model.audit_.noise.rates), "pairs": wrong.to_dict("records")}
+    if model.annotators_ is not None and model.annotator_rates_ is not None:
+        each = zip(model.annotators_.tolist(), model.annotator_rates_.tolist(), strict=True)
+        found["annotators"] = {str(name): rates for name, rates in each}
+    return found
 
 
 def _points(options: argparse.Namespace) -> tuple[Dataset, Array, Recipe]:
@@ -87,7 +121,8 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, data: Dataset
     model = NPKLClustering(
         options.k, formulation=recipe.formulation, loss=recipe.loss, gamma=recipe.gamma,
         n_neighbors=recipe.n_neighbors, shift=recipe.shift, backend=recipe.backend, tol=solving.pop("tol"),
-        options=solving, random_state=recipe.seed, noise=noise,
+        options=solving, random_state=recipe.seed, noise=noise, hard=options.hard,
+        size_min=options.size_min, size_max=options.size_max,
     )  # fmt: skip
     with fitting(f"{recipe.formulation}, n = {data.n}"):
         return model.fit(X, **side)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-import npkl_models.applications.constrained
-import npkl_models.routes  # noqa: F401  the loops of both are declared where they are called
+import npkl_models.routes  # noqa: F401  the loops are declared where they are called
 from npkl_models.cli.console import say
 from npkl_models.linalg.compile import Loop, available, seconds_compiling
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import UNIT, Array, Matrix, without_diagonal
+from npkl_models.linalg import UNIT, Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.owned import finite, real_matrix, real_number
 from npkl_models.model.neighbors import nearest_neighbors, neighbors_among
 from npkl_models.model.reading import symmetric
@@ -40,7 +40,8 @@ def knn_affinity(
         "last" is the average distance to the last of the ``n_neighbors``. If these distances are all 0, the
         width is 1. "binary" gives every edge the weight 1.
     metric : str
-        Any metric of `sklearn.neighbors.NearestNeighbors`.
+        Any metric of `sklearn.neighbors.NearestNeighbors`. With "precomputed", X is a matrix of distances, or
+        a sparse one of some of them, as `sklearn.neighbors.kneighbors_graph` has it.
     search : {"auto", "exact", "approximate"}
         "exact" uses a tree of scipy for Euclidean distances in up to 15 dimensions, else scikit-learn.
         "approximate" uses faiss (extra ``neighbors``), seeded, for Euclidean distances. If it is installed,
@@ -67,8 +68,7 @@ def affinity(
     X = check_points(X)
     n = X.shape[0]
     n_neighbors = neighbors_among(n, n_neighbors)
-    reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
-    distance, neighbor = nearest_neighbors(X, reach, metric, search)
+    distance, neighbor = _near(X, n_neighbors, metric, search)
     width = _width(sigma, distance, n_neighbors)
     near, j = distance[:, :n_neighbors], neighbor[:, :n_neighbors]
     weight = np.exp(-((near / width) ** 2) / 2)
@@ -84,8 +84,19 @@ def graph_width(
     if not isinstance(sigma, str):
         return _width(sigma, np.zeros((0, 0)), n_neighbors)
     X = check_points(X)
+    return _width(sigma, _near(X, n_neighbors, metric, "auto")[0], n_neighbors)
+
+
+def _near(X: Any, n_neighbors: int, metric: str, search: str) -> tuple[Array, Index]:
+    """Distances and indices of the neighbours that graph and width need, the nearest first."""
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), X.shape[0] - 1)
-    return _width(sigma, nearest_neighbors(X, reach, metric)[0], n_neighbors)
+    distance, neighbor = nearest_neighbors(X, reach, metric, search)
+    if distance.shape[1] < n_neighbors:
+        raise ProblemError(
+            f"X must hold the distances from each point to n_neighbors = {n_neighbors} others, got "
+            f"{distance.shape[1]} for some point"
+        )
+    return distance, neighbor
 
 
 def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:

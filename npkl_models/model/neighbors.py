@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import MissingDependencyError, ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import Array, Index
@@ -31,6 +32,8 @@ def nearest_neighbors(
 ) -> tuple[Array, Index]:
     """Distances and indices (n, count) of the nearest other points, the nearest first."""
     chosen("search", search, SEARCHES)
+    if isinstance(metric, str) and metric == "precomputed":
+        return nearest_given(X, count, np.arange(X.shape[0]))
     euclidean = isinstance(metric, str) and metric == "euclidean" and isinstance(X, np.ndarray)
     able = euclidean and find_spec("faiss") is not None
     if search == "approximate" and not euclidean:
@@ -42,6 +45,30 @@ def nearest_neighbors(
     if able and search != "exact" and (search == "approximate" or _is_large(*X.shape)):
         return _by_cells(X, count)
     return _exact(X, count, metric, euclidean)
+
+
+def nearest_given(D: Any, count: int, own: Index | None = None) -> tuple[Array, Index]:
+    """Distances and indices (m, count) of the nearest points by a matrix of distances (m x n).
+
+    A sparse matrix has the known distances; if a row has fewer than ``count``, all rows have so many as the
+    shortest one. ``own`` (m,) are points that are no neighbours of themselves.
+    """
+    if not sp.issparse(D):
+        away = np.array(D)
+        if own is not None:
+            away[np.arange(len(own)), own] = np.inf
+        near = np.argpartition(away, min(count, away.shape[1] - 1), axis=1)[:, :count]
+        order = np.argsort(np.take_along_axis(away, near, axis=1), axis=1, kind="stable")
+        near = np.take_along_axis(near, order, axis=1)
+        return np.take_along_axis(away, near, axis=1), near
+    C = sp.coo_array(D)
+    kept = np.ones(C.nnz, dtype=bool) if own is None else C.col != own[C.row]
+    row, column, away = C.row[kept], C.col[kept], C.data[kept]
+    order = np.lexsort((column, away, row))
+    known = np.bincount(row, minlength=C.shape[0])
+    first = np.cumsum(known) - known
+    place = order[first[:, None] + np.arange(min(count, known.min()))]
+    return away[place], column[place].astype(np.intp)
 
 
 def neighbors_among(n: int, n_neighbors: Any) -> int:

@@ -129,6 +129,42 @@ class Pairs(Owner):
     def __repr__(self) -> str:
         return f"Pairs(n={self.n}, {len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n): scikit-learn's searches split pairs as a property of the n points."""
+        return self.n, self.n
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        """The pairs between some points, which get new numbers, as scikit-learn's splitters ask for them.
+
+        In all points, numbers below 0 leave out the pairs that these points own (``owner``); numbers below 0
+        alone are ends of pairs, two and two. So asks `npkl_models.PairFolds`.
+        """
+        rows = rows[0] if isinstance(rows, tuple) else rows
+        masked = isinstance(rows, slice) or np.asarray(rows).dtype == bool
+        rows = np.arange(self.n)[rows] if masked else np.asarray(rows)
+        ends = self._table
+        if rows.size and rows.max() < 0:
+            number = sp.csr_array((np.arange(len(self)), (self.i, self.j)), shape=self.shape)
+            asked, ends = np.sort((rows + self.n).reshape(-1, 2)), np.arange(rows.size).reshape(-1, 2)
+            chosen = np.asarray(number[tuple(asked.T)])
+        else:
+            place = np.full(self.n, -1)
+            place[rows] = np.arange(rows.size)
+            left = np.isin(self.owner, rows[rows < 0] + self.n)
+            chosen = np.flatnonzero((place[ends] >= 0).all(axis=1) & ~left)
+            ends = place[ends[chosen]]
+        order = np.argsort(-self.sign[chosen], kind="stable")  # must-links first
+        weights = None if self.weights is None else self.weights[chosen[order]]
+        must, cannot = np.split(ends[order], [int(np.sum(self.sign[chosen] > 0))])
+        return Pairs(rows.size, must, cannot, weights)
+
+    @property
+    def owner(self) -> Index:
+        """For each pair, its point with fewer pairs; of two with equally many, the larger number."""
+        count = np.bincount(self._table.ravel())
+        return np.where(count[self.i] < count[self.j], self.i, self.j)
+
     @cached_property
     def _table(self) -> Index:
         return np.concatenate([self.must_link, self.cannot_link])
@@ -205,6 +241,8 @@ class Pairs(Owner):
     ) -> Pairs:
         """The pairs of selected points: of those that a kernel is least certain of, or of random points.
 
+        Every pair with a selected point is kept (Zhuang, Tsang & Hoi, JMLR 12, 2011, section 5.3).
+
         Parameters
         ----------
         fraction : float
@@ -216,10 +254,6 @@ class Pairs(Owner):
             the sign of each of the l_i pairs of i. "random" draws the points.
         random_state : int
             Seed of the draw for "random".
-
-        Notes
-        -----
-        Zhuang, Tsang & Hoi, JMLR 12, 2011, section 5.3. Every pair with a selected point is kept.
         """
         fraction = real_number(fraction, "fraction")
         if not 0 < fraction <= 1:

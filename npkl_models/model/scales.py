@@ -43,11 +43,11 @@ def unscaled(points: Any, names: Any = None, metric: str = "euclidean") -> str:
     )
 
 
-def warn_of_scales(points: Any, metric: str) -> None:
-    """Warn at the line of the caller's caller if a few features decide the distances."""
+def warn_of_scales(points: Any, metric: str, stacklevel: int = 3) -> None:
+    """Warn, by default at the line of the caller's caller, if a few features decide the distances."""
     try:
         words = unscaled(points, getattr(points, "columns", None), metric)
     except (TypeError, ValueError, OverflowError):  # no points, as whoever checks them will say
         return
     if words:
-        warnings.warn(words, UnscaledWarning, stacklevel=3)
+        warnings.warn(words, UnscaledWarning, stacklevel=stacklevel)

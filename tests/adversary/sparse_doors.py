@@ -16,16 +16,11 @@ import scipy.sparse as sp
 import npkl_models as nm
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.applications.clustering import kernel_kmeans
-from npkl_models.applications.constrained import constrained_kmeans
-from npkl_models.applications.embedding import (
-    coordinates,
-    neighborhood_preservation,
-)
+from npkl_models.applications.embedding import coordinates
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.scores import separation
-from npkl_models.applications.sensitivity import CostGradient
 from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
@@ -117,15 +112,16 @@ DOORS = {
     "structure_preserving": (RING, lambda A: structure_preserving(A, max_rounds=1).objective),
     "most_violated": (RING, lambda A: most_violated(X, A)[1]),
     "kernel_kmeans": (SPD, lambda A: kernel_kmeans(A, 2)),
-    "constrained_kmeans": (SPD, lambda A: constrained_kmeans(A, 2, PAIRS).labels),
     "coordinates": (SPD, lambda A: coordinates(A, 2)),
     "separation": (X, lambda A: separation(A, [0, 0, 0, 1, 1, 1])),
     "local_weights": (SPD, lambda A: local_weights(A, SPD, 2).toarray()),
     "landmarks of local_weights": (SPD, lambda A: local_weights(SPD, A, 2).toarray()),
     "landmark_pairs": (X, lambda A: landmark_pairs(A, 2, 0).cannot_link),
-    "along a cost gradient": (RING, lambda A: CostGradient(V).along(A)),
-    "a gradient in affinities": (RING, lambda A: CostGradient(V).affinities(A).toarray()),
-    "neighborhood_preservation": (X, lambda A: neighborhood_preservation(A, X, 2)),
+    "X, affinities": (RING, lambda A: nm.NPKLKernel(affinity="precomputed").fit(A, **side("pairs")).factor_),
+    "X, distances": (
+        RING,
+        lambda A: nm.NPKLKernel(metric="precomputed", n_neighbors=2).fit(A, **side("pairs")).factor_,
+    ),
     "NPKLClustering.fit": (X, lambda A: nm.NPKLClustering(n_neighbors=2).fit(A, **side("pairs")).factor_),
     "NPKLKernel.transform": (X, lambda A: FITTED.transform(A)),
     "KernelMetricLearner.fit": (X, learnt),
@@ -137,6 +133,7 @@ DOORS = {
 
 FITTED_BY_SKLEARN = (
     "NPKLClustering.fit", "NPKLKernel.transform", "KernelMetricLearner.fit", "a precomputed kernel",
+    "X, affinities", "X, distances",
 )  # fmt: skip
 PATTERNS = ("edges of a plot",)  # whose numbers are not used
 MEASURES = ("objective", "objective_of_factor", "violation")  # of a point, also that of a solver that failed

@@ -84,7 +84,6 @@ def test_each_answer_keeps_its_pair():
     both = np.stack([found.pairs.i, found.pairs.j], axis=1)
     np.testing.assert_array_equal(both[found.pair], np.sort(ends, axis=1))
     np.testing.assert_array_equal(found.pairs.sign > 0, found.probability >= 0.5)
-    assert repr(found) == "AnnotatedPairs(120 pairs, 360 answers of 5)"
 
 
 def test_answers_to_one_pair_multiply():
@@ -97,16 +96,13 @@ def test_answers_to_one_pair_multiply():
     np.testing.assert_allclose(found, [0.9 * 0.3, 0.2 * 0.6])
 
 
-@pytest.mark.parametrize(
-    ("pairs", "answers", "annotator", "words"),
-    [
-        ([(0, 1)], [1], ["a", "b"], "one length, got 1, 1 and 2"),
-        ([(0, 1)], [2], ["a"], "answers must be"),
-        ([(0, 1)], [1], [np.nan], "None or NaN at positions"),
-        ([(0, 1)], [1], [["a"]], "with shape"),
-        ([(0, 9)], [1], ["a"], "must index points 0..2"),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "answers", "annotator", "words"), [
+    ([(0, 1)], [1], ["a", "b"], "one length, got 1, 1 and 2"),
+    ([(0, 1)], [2], ["a"], "answers must be"),
+    ([(0, 1)], [1], [np.nan], "None or NaN at positions"),
+    ([(0, 1)], [1], [["a"]], "with shape"),
+    ([(0, 9)], [1], ["a"], "must index points 0..2"),
+])  # fmt: skip
 def test_bad_answers_are_refused(pairs, answers, annotator, words):
     with pytest.raises(nm.ProblemError, match=words):
         annotated_pairs(3, pairs, answers, annotator)
@@ -114,16 +110,13 @@ def test_bad_answers_are_refused(pairs, answers, annotator, words):
         nm.NPKLKernel().fit(X[:3], pairs=pairs, y_pairs=answers, annotator=annotator)
 
 
-@pytest.mark.parametrize(
-    "side",
-    [
-        {"annotator": ["a"]},
-        {"annotator": ["a"], "pairs": [(0, 1)]},
-        {"annotator": ["a"], "pairs": [(0, 1)], "y_pairs": [1], "must_link": [(0, 2)]},
-        {"annotator": [], "pairs": [], "y_pairs": []},
-        {"annotator": ["a"], "pairs": nm.Pairs(178, [(0, 1)], None)},
-    ],
-)
+@pytest.mark.parametrize("side", [
+    {"annotator": ["a"]},
+    {"annotator": ["a"], "pairs": [(0, 1)]},
+    {"annotator": ["a"], "pairs": [(0, 1)], "y_pairs": [1], "must_link": [(0, 2)]},
+    {"annotator": [], "pairs": [], "y_pairs": []},
+    {"annotator": ["a"], "pairs": nm.Pairs(178, [(0, 1)], None)},
+])  # fmt: skip
 def test_annotators_come_with_pairs_and_answers_alone(side):
     with pytest.raises(nm.ProblemError, match="annotator must come with"):
         nm.NPKLClustering(3).fit(X, **side)

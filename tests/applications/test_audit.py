@@ -31,7 +31,7 @@ def test_seven_in_ten_of_the_wrong_pairs_are_in_the_top_tenth(name, gamma):
     for seed in range(6):
         problem, wrong = turned(name, seed, gamma=gamma)
         found = audit_pairs(problem.solve(tol=1e-5))
-        shares.append(len(wrong & set(map(tuple, found.suspects(0.1).tolist()))) / len(wrong))
+        shares.append(len(wrong & set(map(tuple, found.pairs[: len(found) // 10].tolist()))) / len(wrong))
     assert np.mean(shares) >= 0.7
 
 
@@ -78,10 +78,6 @@ def test_columns_agree_with_the_solution():
 
 
 def test_what_cannot_be_audited_says_so():
-    problem, _ = turned("iris", 0, "pcp")
-    found = audit_pairs(problem.solve())
-    with pytest.raises(nm.ProblemError, match="share must be"):
-        found.suspects(0.0)
     pairs = nm.Pairs(6, [(0, 1)], [(2, 3)])
     hard = nm.hard_pcp(nm.laplacian(np.arange(6.0)[:, None], 2, shift=0.1), pairs).solve()
     with pytest.raises(nm.ProblemError, match="must have a loss to be audited"):

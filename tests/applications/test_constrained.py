@@ -1,71 +1,74 @@
-"""Constrained k-means keeps the pairs, or says how many it could not."""
+"""Labels that keep pairs and sizes, or what stands against them."""
 
 import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.applications import constrained
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.applications.constrained import constrained_kmeans
+from npkl_models.applications.constrained import Assignment, settled
+from npkl_models.model.colouring import broken_by
+
+IRIS = nm.datasets.load("iris")
+PAIRS = nm.Pairs.from_labels(IRIS.y, 60, 60, 0)
 
 
-def kept(labels, pairs):
-    must = labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]
-    cannot = labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]
-    return bool(must.all()), int(np.sum(~cannot))
+@pytest.mark.parametrize("pairs", [None, PAIRS])
+@pytest.mark.parametrize("sizes", [(0, None), (40, 55)])
+def test_rounds_of_k_means_keep_pairs_and_sizes(pairs, sizes):
+    keep, centres = Assignment(150, 3, pairs, *sizes), IRIS.X[[0, 60, 120]]
+    inertia, labels = settled(IRIS.X, centres, keep)
+    count = np.bincount(labels)
+    assert sizes[0] <= count.min() <= count.max() <= (sizes[1] or 150)
+    assert pairs is None or broken_by(labels, pairs) == []
+    plain = kernel_kmeans(IRIS.X, 3)
+    assert np.bincount(plain).min() < 40  # otherwise nothing was shown
+    if pairs is None and not sizes[0]:
+        assert cluster_accuracy(plain, labels) > 0.99
+        means = np.array([IRIS.X[labels == k].mean(axis=0) for k in range(3)])
+        assert inertia == pytest.approx(np.sum((IRIS.X - means[labels]) ** 2))
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ["iris", "wine"])
-def test_pairs_are_kept_and_help(name, seed):
-    data = nm.datasets.load(name)
-    pairs = nm.Pairs.from_labels(data.y, 60, 60, seed)
-    found = constrained_kmeans(data.X, 3, pairs)
-    assert kept(found.labels, pairs) == (True, found.violated)
-    assert found.satisfied == (found.violated == 0)
-    assert found.failed <= found.restarts == 20
-    plain = kernel_kmeans(data.X, 3)
-    assert cluster_accuracy(data.y, found.labels) >= cluster_accuracy(data.y, plain) - 0.02
-
-
-def test_without_binding_pairs_it_is_k_means():
+def test_an_assignment_by_sizes_alone_is_the_cheapest():
+    """Against all labels of eight points that keep sizes and cannot-links."""
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(c, 0.1, (20, 2)) for c in (0.0, 3.0, 6.0)])
-    found = constrained_kmeans(X, 3, nm.Pairs(60, [(0, 1)], [(0, 30)]))
-    assert cluster_accuracy(kernel_kmeans(X, 3), found.labels) == 1.0
-    centres = np.array([X[found.labels == k].mean(axis=0) for k in range(3)])
-    assert found.inertia == pytest.approx(np.sum((X - centres[found.labels]) ** 2))
+    every = np.stack(np.unravel_index(np.arange(3**8), (3,) * 8), axis=1)
+    sizes = np.stack([(every == c).sum(axis=1) for c in range(3)], axis=1)
+    for pairs in (None, nm.Pairs(8, [(2, 5)], [(0, 1), (1, 2)])):
+        kept = (sizes >= 2).all(axis=1) & (sizes <= 4).all(axis=1)
+        if pairs is not None:
+            kept &= (every[:, 0] != every[:, 1]) & (every[:, 1] != every[:, 2]) & (every[:, 2] == every[:, 5])
+        cost = rng.random((8, 3))
+        totals = cost[np.arange(8), every].sum(axis=1)
+        found = Assignment(8, 3, pairs, 2, 4)(cost)
+        assert kept[np.flatnonzero((every == found).all(axis=1))].all()
+        if pairs is None:
+            assert cost[np.arange(8), found].sum() == pytest.approx(totals[kept].min())
 
 
-def test_kernel_factor_and_solution_are_the_same_question():
-    data = nm.datasets.load("iris")
-    pairs = nm.Pairs.from_labels(data.y, 60, 60, 0)
-    solution = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), pairs).solve()
-    labels = [constrained_kmeans(given, 3, pairs).labels for given in (solution, solution.V, solution.K)]
-    assert cluster_accuracy(labels[0], labels[1]) == 1.0
-    assert cluster_accuracy(labels[0], labels[2]) >= 0.98
+@pytest.mark.parametrize(("n", "k", "pairs", "sizes", "words"), [
+    (4, 3, nm.Pairs(4, None, [(i, j) for i in range(4) for j in range(i)]), (0, None), "3 clusters cannot keep the 6 cannot-links: 0-1, .* all apart"),
+    (3, 2, nm.Pairs(3, [(0, 1), (1, 2)], [(0, 2)]), (0, None), "0-2 the chain 0-1-2"),
+    (4, 5, nm.Pairs(4, None, [(0, 3)]), (0, None), "n_clusters"),
+    (4, 2, nm.Pairs(5, None, [(0, 3)]), (0, None), "pairs must be over"),
+    (9, 2, None, (5, None), "size_min and size_max must allow 9 points in 2 clusters, got 5 and 9"),
+    (9, 2, None, (0, 4), "size_min and size_max must allow"),
+    (9, 5, nm.Pairs(9, [(0, 1), (1, 2)], None), (0, 2), "size_max must be at least 3, which must-links join"),
+    (6, 2, nm.Pairs(6, [(0, 1), (2, 3), (4, 5)], None), (3, 3), "of 3 to 3 points keep them, got none"),
+    (6, 2, nm.Pairs(6, [(0, 1), (2, 3), (3, 4)], [(0, 2), (2, 5)]), (3, 3), None),
+    (4, 3, nm.Pairs(4, [(0, 1), (1, 2)], [(0, 3)]), (0, None), None),
+])  # fmt: skip
+def test_what_cannot_be_kept_is_said(n, k, pairs, sizes, words):
+    cost = np.abs(np.arange(n)[:, None] - np.linspace(0, n, k))
+    if words is None:
+        assert broken_by(Assignment(n, k, pairs, *sizes)(cost), pairs) == []
+        return
+    with pytest.raises(nm.ProblemError, match=words):
+        Assignment(n, k, pairs, *sizes)(cost)
 
 
-def test_what_cannot_be_kept_is_said():
-    """Four points that all exclude each other, and three clusters."""
-    X = np.arange(4.0)[:, None]
-    pairs = nm.Pairs(4, None, [(i, j) for i in range(4) for j in range(i)])
-    found = constrained_kmeans(X, 3, pairs)
-    assert not found.satisfied
-    assert found.violated == 1
-    assert found.failed == found.restarts
-    assert constrained_kmeans(X, 4, pairs).satisfied
-
-
-def test_contradictions_are_an_error_with_a_chain():
-    pairs = nm.Pairs(3, [(0, 1), (1, 2)], [(0, 2)])
-    with pytest.raises(nm.ProblemError, match=r"for example by the chain \[0, 1, 2\]"):
-        constrained_kmeans(np.arange(3.0)[:, None], 2, pairs)
-
-
-def test_more_clusters_than_groups_and_other_wrong_sizes():
-    X = np.arange(4.0)[:, None]
-    assert constrained_kmeans(X, 3, nm.Pairs(4, [(0, 1), (1, 2)], [(0, 3)])).satisfied
-    with pytest.raises(nm.ProblemError, match="n_clusters"):
-        constrained_kmeans(X, 5, nm.Pairs(4, None, [(0, 3)]))
-    with pytest.raises(nm.ProblemError, match="pairs must be over"):
-        constrained_kmeans(X, 2, nm.Pairs(5, None, [(0, 3)]))
+def test_where_turns_and_colours_end_an_integer_program_goes_on(monkeypatch):
+    """The most certain two take different clusters, and leave none to the third."""
+    monkeypatch.setattr(constrained, "coloured", lambda *given: (None, False))
+    costs = np.array([[0.0, 9.0], [8.0, 0.0], [1.0, 0.0]])
+    assert Assignment(3, 2, nm.Pairs(3, None, [(0, 2), (1, 2)]))(costs).tolist() == [0, 0, 1]

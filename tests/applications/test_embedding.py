@@ -38,22 +38,6 @@ def test_what_is_no_kernel_is_refused():
         embedding.coordinates(np.eye(3), 0)
 
 
-def test_neighbours_kept():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(80, 3))
-    assert embedding.neighborhood_preservation(X, 2 * X + 1, 6) == 1.0
-    D = np.linalg.norm(X[:, None] - X, axis=2) + np.diag(np.full(80, np.inf))
-    Z = X[:, :2]
-    E = np.linalg.norm(Z[:, None] - Z, axis=2) + np.diag(np.full(80, np.inf))
-    sets = [[set(row) for row in np.argsort(A, axis=1)[:, :6].tolist()] for A in (D, E)]
-    by_hand = np.mean([len(a & b) / 6 for a, b in zip(*sets, strict=True)])
-    assert embedding.neighborhood_preservation(X, Z, 6) == pytest.approx(by_hand)
-    with pytest.raises(nm.ProblemError, match="same points"):
-        embedding.neighborhood_preservation(X, Z[1:])
-    with pytest.raises(nm.ProblemError, match="between 1 and n - 1"):
-        embedding.neighborhood_preservation(X, Z, 80)
-
-
 @pytest.mark.parametrize("size", [1.5, -1, 0])
 def test_sizes_are_counts(size):
     with pytest.raises(nm.NPKLError, match="size must be an integer"):

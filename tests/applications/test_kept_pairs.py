@@ -8,7 +8,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy
-from npkl_models.applications.constrained import keeping
+from npkl_models.applications.constrained import Assignment, log_costs
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
 from npkl_models.applications.scores import separation, weighted_rand_index
 from npkl_models.model.colouring import broken_by
@@ -47,50 +47,67 @@ def test_pairs_without_noise_are_kept(formulation):
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.parametrize(
-    ("must", "cannot", "words"),
-    [
-        ([(0, 1), (1, 2)], [(0, 2)], "0-2 the chain 0-1-2"),
-        (
-            [],
-            [(0, 1), (1, 2), (2, 0)],
-            "2 clusters cannot keep the 3 cannot-links: 0-1, 0-2, 1-2 are all apart",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("must", "cannot", "words"), [
+    ([(0, 1), (1, 2)], [(0, 2)], "0-2 the chain 0-1-2"),
+    ([], [(0, 1), (1, 2), (2, 0)], "2 clusters cannot keep the 3 cannot-links: 0-1, 0-2, 1-2 are all apart"),
+])  # fmt: skip
 def test_pairs_that_no_labels_keep_are_refused_where_all_are_right(must, cannot, words):
     X = np.random.default_rng(3).normal(size=(12, 3))
-    with pytest.raises(nm.ProblemError, match=words):
-        nm.NPKLClustering(2, noise=0.0).fit(X, must_link=must, cannot_link=cannot)
+    for more in ({"noise": 0.0}, {"hard": True}, {"hard": True, "noise": None}):
+        with pytest.raises(nm.ProblemError, match=words):
+            nm.NPKLClustering(2, **more).fit(X, must_link=must, cannot_link=cannot)
 
 
 def test_the_most_certain_group_is_assigned_first():
-    beliefs = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.2, 0.8]])
-    assert keeping(nm.Pairs(4, [(2, 3)], [(0, 1)]), beliefs).tolist() == [0, 1, 1, 1]
-    assert keeping(nm.Pairs(4, None, [(0, 1), (1, 2), (2, 3)]), beliefs).tolist() in (
-        [0, 1, 0, 1],
-        [1, 0, 1, 0],
-    )
+    costs = log_costs(np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.2, 0.8]]))
+    assert Assignment(4, 2, nm.Pairs(4, [(2, 3)], [(0, 1)]))(costs).tolist() == [0, 1, 1, 1]
+    chain = Assignment(4, 2, nm.Pairs(4, None, [(0, 1), (1, 2), (2, 3)]))(costs)
+    assert chain.tolist() in ([0, 1, 0, 1], [1, 0, 1, 0])
+
+
+@pytest.mark.parametrize("noise", ["auto", None, 0.0])
+def test_hard_pairs_and_sizes_hold_and_training_points_keep_their_labels(noise):
+    for seed in range(4):
+        model, words, X = fitted(seed, noise=noise, hard=True, size_min=5, size_max=7)
+        assert broken_by(model.labels_, model.pairs_) == []
+        assert "do not keep" not in words
+        assert 5 <= np.bincount(model.labels_).min() <= np.bincount(model.labels_).max() <= 7
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+    with pytest.raises(nm.ProblemError, match="noise must be 'auto', 0 or None with hard=True"):
+        nm.NPKLClustering(3, hard=True, noise=0.1).fit(X, cannot_link=APART)
+    free = nm.NPKLClustering(3, size_max=6).fit(X)  # without pairs
+    assert np.bincount(free.labels_).tolist() == [6, 6, 6]
+
+
+@pytest.mark.parametrize("noise", ["auto", None])
+def test_probabilities_of_clusters_are_those_of_the_model(noise):
+    model, _, X = fitted(0, noise=noise)
+    assert hasattr(model, "predict_proba") == (noise is not None)
+    if noise is None:
+        with pytest.raises(AttributeError, match="predict_proba"):
+            model.predict_proba(X)
+        return
+    np.testing.assert_array_equal(model.predict_proba(X), model.beliefs_)
+    new = model.predict_proba(X + 0.3)
+    np.testing.assert_allclose(new.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(np.argmax(new, axis=1), model.predict(X + 0.3))
+    assert not hasattr(nm.NPKLClustering(3).fit(X, must_link=[(0, 1)]), "predict_proba")  # no cannot-link
 
 
 @pytest.mark.parametrize("kind", [np.int64, object, float, np.int8])
 def test_whole_numbers_of_any_type_are_positions(kind):
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc")).sample(
-        frac=1, random_state=1
-    )
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), index=np.arange(20)[::-1])
     must, cannot = np.array([(0, 3), (4, 9)]), np.array([(0, 4), (3, 12)])
+    ends = np.r_[must, cannot]
     wanted = nm.NPKLKernel().fit(X.to_numpy(), must_link=must, cannot_link=cannot).pairs_
     found = nm.NPKLKernel().fit(X, must_link=must.astype(kind), cannot_link=cannot.astype(kind)).pairs_
-    assert (found.must_link.tolist(), found.cannot_link.tolist()) == (
-        wanted.must_link.tolist(),
-        wanted.cannot_link.tolist(),
-    )
-    signed = (
-        nm.NPKLKernel()
-        .fit(X, pairs=np.r_[must, cannot].astype(kind), y_pairs=["same", "same", "no", "no"])
-        .pairs_
-    )
-    assert signed.must_link.tolist() == wanted.must_link.tolist()
+    signed = nm.NPKLKernel().fit(X, pairs=ends.astype(kind), y_pairs=["same", "same", "no", "no"]).pairs_
+    for one in (found, signed):
+        assert (one.i.tolist(), one.j.tolist(), one.sign.tolist()) == (
+            wanted.i.tolist(),
+            wanted.j.tolist(),
+            [1, 1, -1, -1],
+        )
     with pytest.raises(nm.ProblemError, match="must name rows of X by labels of its index, got .'0.5'"):
         nm.NPKLKernel().fit(X, must_link=[(0.5, 1.0)])
 
@@ -106,23 +123,14 @@ def test_points_without_a_class_count_in_no_score_and_no_pair(none):
     assert max(pairs.i.max(), pairs.j.max()) < 4
 
 
-def test_a_choice_that_a_formulation_has_not_is_refused():
+@pytest.mark.parametrize(("more", "words"), [
+    ({"loss": "hinge"}, "loss must be left out with formulation='pcp'.*got 'hinge'; you can choose loss for npkl, simple"),
+    ({"formulation": "hard_pcp", "loss": "squared_hinge"}, "loss must be left out with formulation='hard_pcp'"),
+    ({"formulation": "npkl", "cannot": -0.5}, "cannot must be left out with formulation='npkl'.*you can choose cannot for pcp"),
+])  # fmt: skip
+def test_a_choice_that_a_formulation_has_not_is_refused(more, words):
     X = np.random.default_rng(0).normal(size=(12, 3))
-    for more, words in (
-        (
-            {"loss": "hinge"},
-            "loss must be left out with formulation='pcp'.*got 'hinge'; you can choose loss for npkl, simple",
-        ),
-        (
-            {"formulation": "hard_pcp", "loss": "squared_hinge"},
-            "loss must be left out with formulation='hard_pcp'",
-        ),
-        (
-            {"formulation": "npkl", "cannot": -0.5},
-            "cannot must be left out with formulation='npkl'.*you can choose cannot for pcp",
-        ),
-    ):
-        with pytest.raises(nm.ProblemError, match=words):
-            nm.NPKLClustering(2, **more).fit(X)
+    with pytest.raises(nm.ProblemError, match=words):
+        nm.NPKLClustering(2, **more).fit(X)
     with pytest.raises(nm.ProblemError, match="loss must be left out"):
         nm.NPKLKernel(loss="hinge").fit(X)

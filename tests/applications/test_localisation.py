@@ -128,18 +128,11 @@ def test_the_refinement_never_raises_the_sum_of_squares():
 
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: nm.Localisation(3).fit(KNOWN, anchors=ANCHORS), "n_components = 3 coordinates, got 2"),
-    (lambda: nm.Localisation(refine="yes").fit(KNOWN, anchors=ANCHORS), "True or False"),
-    (lambda: nm.Localisation(spread="wide").fit(KNOWN, anchors=ANCHORS), "spread"),
     (lambda: aligned(X, X[:3]), "same shape"),
 ])  # fmt: skip
 def test_bad_input_is_named(call, words):
     with pytest.raises(nm.ProblemError, match=words):
         call()
-
-
-def test_an_unknown_error_model_lists_those_that_exist():
-    with pytest.raises(nm.UnsupportedError, match="absolute"):
-        nm.Localisation(error="cubic").fit(KNOWN, anchors=ANCHORS)
 
 
 @pytest.mark.parametrize("loss", ["square", "absolute"])

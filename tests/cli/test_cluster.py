@@ -1,6 +1,9 @@
 """``npkl cluster``: labels, the proof, and the refusals."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 from commands import status
 
@@ -35,11 +38,43 @@ def test_labels_are_written_and_the_proof_is_printed(files, capsys):
     assert "178 points, 60 must-links, 60 cannot-links" in text
     assert "OPTIMAL" in text
     assert "proved" in text
-    lines = (files / "labels.csv").read_text().split()
-    assert lines[0] == "cluster"
-    labels = np.array(lines[1:], dtype=int)
+    table = pd.read_csv(files / "labels.csv")
+    assert list(table.columns) == ["row", "cluster", "p0", "p1", "p2"]
+    labels = table["cluster"].to_numpy()
+    np.testing.assert_array_equal(table[["p0", "p1", "p2"]].to_numpy().argmax(axis=1), labels)
+    assert table["row"].tolist() == list(range(178))
     assert nm.applications.clustering.cluster_accuracy(WINE.y, labels) > 0.95
     assert "Rand index" not in text
+
+
+def test_the_kernel_and_a_document_are_written(files, capsys):
+    asked = (
+        "plain.csv",
+        "--pairs",
+        "pairs.csv",
+        "--k",
+        "3",
+        "--hard",
+        "--size-min",
+        "50",
+        "--size-max",
+        "66",
+    )
+    assert main(("cluster", *asked, "--kernel", "K.npz", "--json", "-")) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert "178 points" in told.err
+    with np.load(files / "K.npz") as arrays:
+        assert arrays["row"].tolist() == found["rows"] == list(range(178))
+        assert arrays["factor"].shape == (178, found["kernel"]["rank"])
+    assert found["kernel"]["status"] == "OPTIMAL"
+    assert found["broken"] == []
+    assert len(found["pairs"]) == 120
+    assert {"i", "j", "kind", "wrong"} == found["pairs"][0].keys()
+    assert 50 <= min(np.bincount(found["labels"])) <= max(np.bincount(found["labels"])) <= 66
+    np.testing.assert_array_equal(np.argmax(found["probabilities"], axis=1), found["labels"])
+    assert main(("cluster", *asked, "--noise", "none", "--json", "a.json")) == 0
+    assert json.loads((files / "a.json").read_text())["probabilities"] is None
 
 
 def test_classes_of_the_file_are_only_compared_with(files, capsys):
@@ -84,6 +119,9 @@ def test_what_is_not_certified_ends_with_one_and_writes_its_labels(files, capsys
         (["plain.csv", "--k", "3", "--pairs", "nowhere.csv"], "no such file"),
         (["plain.csv", "--k", "3", "--out", "labels.txt"], "--out must end with .csv"),
         (["plain.csv", "--k", "3", "--out", "nowhere/labels.csv"], "folder"),
+        (["plain.csv", "--k", "3", "--kernel", "K.txt"], "--kernel must end with .npz"),
+        (["plain.csv", "--k", "3", "--json", "K.txt"], "--json must end with .json"),
+        (["plain.csv", "--k", "3", "--size-min", "60"], "size_min and size_max must allow 178 points in 3"),
         (["plain.csv", "--k", "3", "--plot", "a.txt"], "--plot must end with .png or .svg or .pdf"),
         (["plain.csv", "--k", "3", "--plot", "nowhere/a.png"], "folder"),
         (["plain.csv", "--k", "3", "--loss", "hinge"], "got loss"),

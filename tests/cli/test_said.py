@@ -67,7 +67,7 @@ def test_labels_are_written_by_name_and_scored_where_a_class_is_known(folder, ca
         capsys, "cluster", "points.csv", "--ids", "name", "--pairs", "pairs.csv", "--k", "3", "--out", "l.csv"
     )
     rows = [line.split(",") for line in (folder / "l.csv").read_text().split("\n")[:-1]]
-    assert rows[0] == ["row", "cluster"]
+    assert rows[0] == ["row", "cluster", "p0", "p1", "p2"]
     assert [row[0] for row in rows[1:]] == [f"plant {k:02}" for k in range(45)]
     labels = np.array([int(row[1]) for row in rows[1:]])[2::3]
     right = nm.applications.clustering.cluster_accuracy(IRIS.y[2::3], labels)

@@ -21,7 +21,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LOOPS = {
     "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_compare",
-    "npkl_models.interior.compiled", "npkl_models.applications.assign",
+    "npkl_models.interior.compiled",
     "npkl_models.cvx.solver", "npkl_models.cvx.judge",
 }  # fmt: skip
 """Modules that import numba or CVXPY at their top, and so are imported by the function that runs one."""
@@ -32,8 +32,9 @@ HEAVY = {
         "model/trace_cones.py", "printed/sqlp.py",
     ),
     "matplotlib": ("show/",),
-    "pandas": ("crosscheck/table.py", "path.py", "applications/annotators.py", "applications/audit.py", "data/cells.py", "cli/output.py"),
+    "pandas": ("crosscheck/table.py", "path.py", "applications/annotators.py", "applications/audit.py", "applications/estimators/", "data/cells.py", "cli/output.py"),
     "joblib": ("workers.py",),
+    "networkx": ("applications/estimators/given.py",),
     "rich": ("cli/",),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
     "numba": ("linalg/compile.py", "lowrank/rows/compiled_parts.py"),

@@ -1,6 +1,7 @@
 """The names of this room, each imported when it is used."""
 
 from .features import NPKLKernel
+from .folds import PairFolds
 from .localisation import Localisation
 from .models import NPKLClustering
 from .ordinal import OrdinalEmbedding
@@ -11,6 +12,7 @@ __all__ = [
     "NPKLClustering",
     "NPKLKernel",
     "OrdinalEmbedding",
+    "PairFolds",
     "landmark_pairs",
     "spanning_pairs",
 ]

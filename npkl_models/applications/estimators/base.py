@@ -6,39 +6,43 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from npkl_models.answer.extension import extend
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import principal
+from npkl_models.applications.estimators.given import GIVEN, by_affinities, check, names_of, read
 from npkl_models.applications.estimators.noisy import answered, before
 from npkl_models.applications.estimators.side import (
     collected,
     every_pair,
     landmark_pairs,
-    points_of,
     trusted,
     weighed,
     with_cannot_links,
 )
-from npkl_models.applications.estimators.solved import SolvedEstimator
+from npkl_models.applications.estimators.solved import CHUNK, COUNT, LEAST, POSITIVE, SolvedEstimator
+from npkl_models.applications.signed import affinities, spectral_rows
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.graph import affinity, graph_width, laplacian
+from npkl_models.model.graph import affinity, graph_width, laplacian, weights_of_graph
+from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.scales import warn_of_scales
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-DENSE_LIMIT = 10_000  # the largest number of points of the dense matrix ``kernel_``
 LOOSE = 0.1  # the bound on tr K^2 over n^2: ten equal clusters with K_ij = 1; the bound n would be too tight
 
 FORMULATIONS: dict[str, Callable[..., Problem]] = {
@@ -65,10 +69,21 @@ class KernelEstimator(SolvedEstimator):
     shift: float = 0.1
     sigma: float | str = "auto"
     metric: str = "euclidean"
+    affinity: str = "nearest_neighbors"
     backend: str = "auto"
     tol: float = 1e-6
     options: Mapping[str, object] | None = None
     random_state: int | np.random.RandomState | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
+
+    _parameter_constraints = {
+        "formulation": [str, callable], "loss": [str, Loss, None], "n_neighbors": [COUNT], "shift": [LEAST],
+        "gamma": [POSITIVE], "sigma": [POSITIVE, StrOptions({"auto", "last", "binary"})],
+        "metric": [str, callable], "affinity": [StrOptions({"nearest_neighbors", GIVEN})],
+        "backend": [str], "tol": [POSITIVE], "options": [Mapping, None], "random_state": ["random_state"],
+        "n_jobs": [Integral, None], "verbose": ["boolean"],
+    }  # fmt: skip
 
     @abstractmethod
     def _landmark_count(self) -> int:
@@ -78,17 +93,13 @@ class KernelEstimator(SolvedEstimator):
     def _model(self) -> tuple[int, float | str] | None:
         """The model of wrong pairs: number of clusters and rate; None for no model."""
 
-    def _has_cannot_links(self, pairs: Pairs) -> bool:
-        """Whether the side information holds two points apart."""
-        return self.supervised_ and len(pairs.cannot_link) > 0
-
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         """The pairs with the confidences that the kernel is learnt with; None if no pair is left."""
         self.audit_: Audit | None = None
         self.annotator_rates_: Array | None = None if self._answered is None else self._answered.rates
         self.pair_weights_: Array = np.ones(len(pairs)) if self._answered is None else self._answered.weights
         model = self._model()
-        if model is not None and self._has_cannot_links(pairs):
+        if model is not None and self.supervised_ and len(pairs.cannot_link):
             limit: Any = keywords(self.options).get("time_limit")
             self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
             self.pair_weights_ = found.weights
@@ -113,6 +124,12 @@ class KernelEstimator(SolvedEstimator):
     def _finish(self, seed: int, weight: Array | None) -> None:
         """Use the kernel that was learnt; by default nothing is done."""
 
+    __metadata_request__fit = dict.fromkeys(
+        ("must_link", "cannot_link", "pairs", "y_pairs", "annotator"), True
+    )
+    __metadata_request__score = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
@@ -124,16 +141,20 @@ class KernelEstimator(SolvedEstimator):
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (n, d)
-            The points.
+            The points. With ``metric="precomputed"``, the distances (n x n) between points, or a sparse
+            matrix of some of them; with ``affinity="precomputed"``, their affinities (n x n), dense, sparse
+            or a graph of networkx.
         y : array_like of shape (n,), optional
             Known classes; -1, None or NaN marks a point of unknown class. `spanning_pairs` makes pairs of
             them.
         must_link, cannot_link : array_like of shape (m, 2), optional
             Pairs of rows. Integers are positions of rows, whatever the index of X is. All other labels
-            (strings, dates) are looked up in the index of a DataFrame, which must be unique.
+            (strings, dates) are looked up in the index of a DataFrame, which must be unique. Pairs of a graph
+            of networkx are pairs of its nodes.
         pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
             Pairs and their signs, as in metric-learn: +1 for must-links and -1 for cannot-links, or True and
-            False, or 1 and 0. Alternatively, ``pairs`` is a `Pairs` object, and ``y_pairs`` is None.
+            False, 1 and 0, or words such as must and cannot. The signs may also be the third column of
+            ``pairs``; or ``pairs`` is a `Pairs` object, and ``y_pairs`` is None.
         annotator : array_like of shape (m,), optional
             Who gave each of the answers ``y_pairs``; pairs may then be repeated
             (`npkl_models.applications.annotators`). The other kinds of side information must be None.
@@ -141,43 +162,48 @@ class KernelEstimator(SolvedEstimator):
             Weights of the points, not negative, for k-means. The confidence of each pair is multiplied by
             the geometric mean of the weights of its two points. The graph ignores the weights.
         """
-        count, _ = self._landmark_count(), self._said()
-        index = X.index if hasattr(X, "iloc") else None
-        points = points_of(self, X, ensure_min_samples=2)
+        count, _, names = self._landmark_count(), self._said(), names_of(X)
+        points = read(self, X, ensure_min_samples=2)
         n = points.shape[0]
-        warn_of_scales(X, self.metric)
+        check(points, self.affinity, self.metric)
+        if self.affinity != GIVEN:
+            warn_of_scales(X, self.metric, stacklevel=4)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._answered: AnnotatedPairs | None = None
         if annotator is None:
-            given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
+            given = collected(n, names, y, must_link, cannot_link, pairs, y_pairs)
         else:
             self._answered = answered(
-                n, index, (pairs, y_pairs, annotator), (y, must_link, cannot_link), weight
+                n, names, (pairs, y_pairs, annotator), (y, must_link, cannot_link), weight
             )
             given = self._answered.pairs
         self.annotators_ = None if self._answered is None else self._answered.names
         self.supervised_ = given is not None
-        self.pairs_ = weighed(landmark_pairs(points, count, seed, weight) if given is None else given, weight)
         self.n_neighbors_ = self._neighbors(n)
-        self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
-        width = self.width_ if np.isfinite(self.width_) else "binary"
-        S = affinity(points, self.n_neighbors_, width, self.metric)
+        S = self._graph(points)
         L = laplacian(S, shift=self.shift)
+
+        def landmarks() -> Pairs:
+            plain = GIVEN not in (self.affinity, self.metric)
+            rows = points if plain else spectral_rows(affinities(S), min(max(count, 2), n))
+            return weighed(landmark_pairs(rows, count, seed, weight), weight)
+
+        self.pairs_ = landmarks() if given is None else weighed(given, weight)
         learnt = self._trusted(L, self.pairs_, seed)
         if learnt is None or not len(learnt.cannot_link):
-            learnt = with_cannot_links(learnt, weighed(landmark_pairs(points, count, seed, weight), weight))
+            learnt = with_cannot_links(learnt, landmarks())
         solution = self._problem(L, learnt).solve(self.backend, **self._solving(seed))
-        self.factor_ = self._shaped(principal(self._keep(solution, points)))
+        self.factor_ = self._shaped(principal(self._learnt(solution, points)))
         self._finish(seed, weight)
         return self
 
     def score(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
-        y_pairs: ArrayLike | None = None,
+        y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
     ) -> float:  # fmt: skip
         """How well the estimator predicts pairs, from 0 to 1; use pairs that `fit` has not seen.
 
@@ -193,17 +219,19 @@ class KernelEstimator(SolvedEstimator):
             Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of
             known class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
         must_link, cannot_link, pairs, y_pairs
-            Pairs of rows of this X, as in `fit`.
+            Pairs of rows of this X, as in `fit`; each counts by its confidence.
+        sample_weight : array_like of shape (m,), optional
+            Weights of the points, which the confidences are multiplied by, as in `fit`.
         """
-        index = X.index if hasattr(X, "iloc") else None
         count = X.shape[0] if hasattr(X, "shape") else len(X)
         if y is not None and all(one is None for one in (must_link, cannot_link, pairs, y_pairs)):
             held = every_pair(y, count)
         else:
-            held = collected(count, index, y, must_link, cannot_link, pairs, y_pairs)
+            held = collected(count, names_of(X), y, must_link, cannot_link, pairs, y_pairs)
         if held is None:
             raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
-        return self._told(X, held)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        return self._told(X, weighed(held, weight))
 
     @abstractmethod
     def _told(self, X: Any, held: Pairs) -> float:
@@ -220,7 +248,7 @@ class KernelEstimator(SolvedEstimator):
 
     def _solving(self, seed: int) -> dict[str, Any]:
         """Options of the solve; the seed is passed only to a backend that was named and takes a seed."""
-        out = {"tol": self.tol} | keywords(self.options)
+        out = {"tol": self.tol} | ({"verbose": True} if self.verbose else {}) | keywords(self.options)
         if self.backend != "auto" and "random_state" in get_backend(self.backend).option_names:
             out.setdefault("random_state", seed)
         return out
@@ -228,11 +256,22 @@ class KernelEstimator(SolvedEstimator):
     def _extended(self, X: Any, rows: Array | None = None) -> Iterator[Array]:
         """Rows of the factor, or of ``rows``, for points in chunks; a training point keeps its own row."""
         check_is_fitted(self, "factor_")
-        new = points_of(self, X, reset=False)
-        if sp.issparse(new) != sp.issparse(self._points):
+        new, known = read(self, X, reset=False), self.factor_ if rows is None else rows
+        if self.affinity == GIVEN:
+            parts = gen_batches(new.shape[0], CHUNK)
+            return (by_affinities(known, new[part], self._points, part.start) for part in parts)
+        if self.metric != GIVEN and sp.issparse(new) != sp.issparse(self._points):
             new = sp.csr_array(new) if sp.issparse(self._points) else new.toarray()
-        known = self.factor_ if rows is None else rows
         return self._placed(new, known, partial(self._combined, known))
+
+    def _graph(self, points: Any) -> Matrix:
+        """The affinities of the training points, and their width as an attribute."""
+        if self.affinity == GIVEN:
+            self.width_ = np.inf
+            return weights_of_graph(points, "X")
+        self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
+        width = self.width_ if np.isfinite(self.width_) else "binary"
+        return affinity(points, self.n_neighbors_, width, self.metric)
 
     def _combined(self, rows: Array, new: Any, distance: Array, near: Index) -> Array:
         """`extend` with the affinities of `knn_affinity`, each row scaled; the scale does not matter."""
@@ -246,15 +285,11 @@ class KernelEstimator(SolvedEstimator):
     def kernel_(self) -> Array:
         """The kernel of the training points as a dense matrix; available for at most 10,000 points."""
         check_is_fitted(self, "solution_")
-        n = self.solution_.problem.n
-        if n > DENSE_LIMIT:
-            raise ProblemError(
-                f"kernel_ must be of at most {DENSE_LIMIT:,} points, got {n:,}: use factor_, "
-                "or call solution_.dense(force=True)"
-            )
         return self.solution_.K
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = GIVEN in (self.affinity, self.metric)
+        tags.input_tags.positive_only = tags.input_tags.pairwise
         return tags

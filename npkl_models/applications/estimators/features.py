@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import StrOptions
 
 from npkl_models.applications.estimators.base import KernelEstimator
-from npkl_models.applications.estimators.noisy import wanted, warn_of_wrong
+from npkl_models.applications.estimators.given import like
+from npkl_models.applications.estimators.noisy import RATE, wanted, warn_of_wrong
+from npkl_models.applications.estimators.solved import COUNT
 from npkl_models.applications.held_out import ranked_rightly
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.linalg.owned import whole_number
 from npkl_models.model.pairs import Pairs
 
 
@@ -27,12 +29,11 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     n_components : int, optional
         Number of features: the leading axes of the kernel, followed by zeros if the kernel has fewer axes.
         None gives as many features as the kernel has rank, a number that differs from fit to fit.
-    n_landmarks : int
-        Number of landmarks that get cannot-links between them if there is no cannot-link.
     n_clusters, noise
         As in `NPKLClustering`, for the model of wrong pairs; without ``n_clusters`` there is no such model,
         and ``noise`` must not be a number.
-    formulation, loss, gamma, n_neighbors, shift, sigma, metric, backend, tol, options, random_state
+    formulation, loss, gamma, n_neighbors, shift, sigma, metric, affinity, backend, tol, options,
+    random_state, n_jobs, verbose
         As in `NPKLClustering`.
 
     Attributes
@@ -40,10 +41,12 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     factor_, kernel_, audit_, pair_weights_, annotators_, annotator_rates_, pairs_, supervised_, width_
         As in `NPKLClustering`. Without a model of wrong pairs, the rates of annotators follow from repeated
         answers alone (`npkl_models.applications.annotators`).
-    solution_, certificate_, n_features_in_, feature_names_in_
+    solution_, certificate_, n_iter_, n_features_in_, feature_names_in_
         As in `NPKLClustering`.
 
-    Notes ----- With ``n_clusters``, `fit` solves twice, as in `NPKLClustering`; a `WrongPairsWarning` says
+    Notes
+    -----
+    With ``n_clusters``, `fit` solves twice, as in `NPKLClustering`; a `WrongPairsWarning` says
     how many pairs look wrong. The pairs act directly on the rows of training points, but on those of new
     points only through their neighbours, so features of training points separate the classes better. Judge a
     classifier that uses these features on points that were held out.
@@ -59,42 +62,44 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     """
 
     n_components: int | None = None
-    n_landmarks: int = 2
     n_clusters: int | None = None
     noise: float | str | None = "auto"
 
+    _parameter_constraints = KernelEstimator._parameter_constraints | {
+        "n_components": [COUNT, None], "n_clusters": [COUNT, None],
+        "noise": [RATE, StrOptions({"auto"}), None],
+    }  # fmt: skip
+
     def _landmark_count(self) -> int:
-        whole_number(self.n_landmarks, "n_landmarks", 2)
         if self._model() is None and self.n_clusters is None and self.noise not in ("auto", None):
             raise ProblemError(f"noise must come with n_clusters, got {self.noise} without it")
-        return self.n_landmarks
+        return self.n_clusters or 2
 
     def _model(self) -> tuple[int, float | str] | None:
         noise = wanted(self.noise, self.formulation)
-        k = 1 if self.n_clusters is None else whole_number(self.n_clusters, "n_clusters", 1)
+        k = self.n_clusters or 1
         return None if noise is None or k < 2 else (k, noise)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         if self.audit_ is not None and self.audit_.noise is not None:
-            warn_of_wrong(self.audit_.noise, stacklevel=4)  # at the call of `fit`
+            warn_of_wrong(self.audit_.noise, stacklevel=5)  # at the call of `fit`
 
     def _shaped(self, factor: Array) -> Array:
         if self.n_components is None:
             return factor
-        wanted = whole_number(self.n_components, "n_components", 1)
-        missing = max(wanted - factor.shape[1], 0)
-        return np.pad(factor[:, :wanted], ((0, 0), (0, missing)))
+        missing = max(self.n_components - factor.shape[1], 0)
+        return np.pad(factor[:, : self.n_components], ((0, 0), (0, missing)))
 
     def _told(self, X: Any, held: Pairs) -> float:
         return ranked_rightly(self.transform(X), held)
 
     def transform(self, X: Any) -> Array:
         """Features (m x r) of points (m x d): a training point's own row, or the mean of the neighbours'."""
-        return np.concatenate(list(self._extended(X)))
+        return like(X, np.concatenate(list(self._extended(X))))
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Array:
         """Call `fit` and return ``factor_``; ``side`` holds the keyword arguments of `fit`."""
-        return self.fit(X, y, **side).factor_
+        return like(X, self.fit(X, y, **side).factor_)
 
     @property
     def _n_features_out(self) -> int:

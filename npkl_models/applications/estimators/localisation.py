@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
 
 from npkl_models.answer.solution import Solution
-from npkl_models.applications.estimators.solved import CertifiedEstimator, certified_factor
+from npkl_models.applications.estimators.solved import COUNT, POSITIVE, CertifiedEstimator, certified_factor
 from npkl_models.applications.localisable import localisable
 from npkl_models.applications.located import Measured, refined, uncertainty
-from npkl_models.errors import ProblemError, chosen, keywords
+from npkl_models.errors import ProblemError, keywords
 from npkl_models.formulations.distances import between, distances, positions
 from npkl_models.formulations.known_distances import read_anchors, read_distances
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import real_number, whole_number
 
-ERRORS = ("relative", "absolute")
 CHECK = 1e-4  # the spread, and minus that, of the two relaxations that must agree on a point that is unique
 
 
@@ -95,6 +96,13 @@ class Localisation(CertifiedEstimator):
     tol: float = 1e-4
     options: Mapping[str, object] | None = None
 
+    _parameter_constraints = {
+        "n_components": [COUNT], "loss": [StrOptions({"square", "absolute", "huber"})], "spread": [Real],
+        "unique": ["boolean"], "refine": ["boolean"], "error": [StrOptions({"relative", "absolute"})],
+        "backend": [str], "tol": [POSITIVE], "options": [Mapping, None],
+    }  # fmt: skip
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, anchors: Any = None, bounds: Any = None,
         weights: ArrayLike | None = None, n_points: int | None = None,
@@ -110,11 +118,7 @@ class Localisation(CertifiedEstimator):
         anchors, bounds, weights, n_points
             As in `distances`.
         """
-        d = whole_number(self.n_components, "n_components", 1)
-        chosen("error", self.error, dict.fromkeys(ERRORS))
-        for name in ("refine", "unique"):
-            if not isinstance(given := getattr(self, name), (bool, np.bool_)):
-                raise ProblemError(f"{name} must be True or False, got {given!r}")
+        d = self.n_components
         i, j, length, weight, n = read_distances(X, n_points, weights)
         known = None if anchors is None else read_anchors(anchors, n)
         if known is not None and known.positions.shape[1] != d:
@@ -136,7 +140,7 @@ class Localisation(CertifiedEstimator):
             )  # fmt: skip
             return problem.solve(self.backend, **solving)
 
-        own = real_number(self.spread, "spread")
+        own = float(self.spread)
         self.solution_ = relaxation(own)
         V = certified_factor(self.solution_, "relaxation")
         self.relaxed_, self.left_ = positions(V, d, known)

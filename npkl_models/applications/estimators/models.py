@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
-from sklearn.metrics import euclidean_distances, pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import ClassifierTags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.clustering import kernel_kmeans, membership, unit_rows
-from npkl_models.applications.constrained import keeping
+from npkl_models.applications.clustering import centres_of, kernel_kmeans, unit_rows
+from npkl_models.applications.constrained import Assignment, log_costs, settled
 from npkl_models.applications.estimators.base import KernelEstimator
-from npkl_models.applications.estimators.noisy import after, wanted, warn_of_wrong
+from npkl_models.applications.estimators.noisy import RATE, after, wanted, warn_of_wrong
+from npkl_models.applications.estimators.solved import COUNT
 from npkl_models.applications.held_out import share_met
 from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import real_number, whole_number
 from npkl_models.model.colouring import broken_by, in_words
 from npkl_models.model.pairs import Pairs
+
+
+def _has_beliefs(model: Any) -> bool:
+    """Whether there is a model of wrong pairs, or may be one after `fit`."""
+    return model._model() is not None and getattr(model, "beliefs_", True) is not None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -39,7 +48,10 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     gamma : float
         Weight of the pairs (C in "simple_npkl"); "hard_pcp" ignores it.
     n_neighbors, sigma, metric
-        Graph of the points, as in `knn_affinity`; the metric is not "precomputed".
+        Graph of the points, as in `knn_affinity`. With the metric "precomputed", X holds distances.
+    affinity : {"nearest_neighbors", "precomputed"}
+        Whether the graph is made from X, or X is the graph: affinities of points, not negative. Then
+        ``n_neighbors``, ``sigma`` and ``metric`` are unused.
     shift : float
         Number added to the diagonal of the Laplacian; with a shift of 0 the problem may be ill-posed.
     backend, tol, options
@@ -49,11 +61,19 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Number of restarts of k-means on the learnt kernel; the model of wrong pairs begins with five.
     noise : "auto", float or None
         Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate. None uses no model of wrong
-        pairs: the clusters are then those of k-means on the kernel. With 0 the labels keep all pairs; an
-        error names the conflict if that is impossible. Otherwise a warning names the pairs that they break.
+        pairs: the clusters are then those of k-means on the kernel. With 0 the labels keep all pairs, as
+        with ``hard``. Otherwise a warning names the pairs that they break.
     cannot : "auto" or float
         Target of the cannot-links in "pcp". "auto" is -1 / (n_clusters - 1), which makes the clusters the
         vertices of a simplex.
+    hard : bool
+        Whether the labels keep all pairs. An error names the conflict if no labels do: a chain of must-links,
+        or cannot-links that need more clusters.
+    size_min, size_max : int
+        Least and largest number of training points in each cluster; None for no largest number.
+    n_jobs, verbose : int or None, and bool
+        Number of processors that search neighbours of new points, and whether the backend reports on its
+        run.
     random_state : int, RandomState or None
         Seed of k-means, of the landmarks, and of a backend that was named and takes a seed.
 
@@ -85,13 +105,14 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     solution_, certificate_
         The solution, and its proved bounds. `fit` issues a `ConvergenceWarning` unless the status is
         OPTIMAL.
-    n_features_in_, feature_names_in_
-        Number and names of the features, as in scikit-learn.
+    n_iter_, n_features_in_, feature_names_in_
+        Iterations of the backend, and number and names of the features, as in scikit-learn.
 
-    Notes ----- The side information is the union of all that `fit` is given. Without it, cannot-links
-    between ``n_clusters`` landmarks (the points nearest to the centres of k-means; two for one cluster) take
-    its place. Must-links alone would put all points in one place, so then the same cannot-links join them in
-    the problem, except between landmarks that must-links join, but not in ``pairs_``.
+    Notes
+    -----
+    The side information is the union of all that `fit` is given. Without it, cannot-links between
+    ``n_clusters`` landmarks (the points nearest to the centres of k-means; two for one cluster) take its
+    place. They also join must-links alone, in the problem but not in ``pairs_``.
 
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
     has small weights of the pairs. From its clusters, and from those of signed and of propagated spectral
@@ -105,9 +126,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     affinities (`npkl_models.answer.extension.extend`); without a model, the cluster whose centre is nearest
     to the average of their rows. New points do not influence each other; a training point keeps its own row.
 
-    Pairs are positions in X, so a split of the rows would invalidate them. For `GridSearchCV`, pass the
-    known classes as y, with -1 for all other points. `npkl_models.applications.held_out.cross_val_pairs`
-    splits the pairs instead of the rows.
+    In searches, pass known classes as y, with -1 for all other points; or `Pairs` with the splitter
+    `npkl_models.PairFolds`.
 
     Examples
     --------
@@ -125,21 +145,27 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     n_init: int = 20
     noise: float | str | None = "auto"
     cannot: float | str = "auto"
+    hard: bool = False
+    size_min: int = 0
+    size_max: int | None = None
+
+    _parameter_constraints = KernelEstimator._parameter_constraints | {
+        "n_clusters": [COUNT], "n_init": [COUNT], "noise": [RATE, StrOptions({"auto"}), None],
+        "cannot": [Real, StrOptions({"auto"})], "hard": ["boolean"],
+        "size_min": [Interval(Integral, 0, None, closed="left")], "size_max": [COUNT, None],
+    }  # fmt: skip
 
     def _landmark_count(self) -> int:
-        whole_number(self.n_clusters, "n_clusters", 1)
         self._model()
         cannot_target(self._target())
         return self.n_clusters
 
     def _model(self) -> tuple[int, float | str] | None:
-        noise = wanted(self.noise, self.formulation)
+        noise = wanted(self.noise, self.formulation, self.hard)
         return None if noise is None or self.n_clusters < 2 else (self.n_clusters, noise)
 
     def _target(self) -> float:
-        if self.cannot != "auto":
-            return real_number(self.cannot, "cannot")
-        return -1.0 / max(self.n_clusters - 1, 1)
+        return -1.0 / max(self.n_clusters - 1, 1) if self.cannot == "auto" else float(self.cannot)
 
     def _said(self, **more: Any) -> dict[str, Any]:
         if self.formulation == "pcp" or self.cannot != "auto":
@@ -149,12 +175,16 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         self.beliefs_: Array | None = None
         simplex = self.formulation == "pcp" and self._target() < 0
-        self._axes = self.n_clusters if simplex and self._has_cannot_links(pairs) else None
+        apart = self.supervised_ and len(pairs.cannot_link) > 0
+        self._axes = self.n_clusters if simplex and apart else None
+        kept = pairs if self.supervised_ and (self.hard or self.noise == 0.0) else None
+        sizes = self.size_min, self.size_max
+        self._keep = Assignment(pairs.n, self.n_clusters, kept, *sizes) if kept or any(sizes) else None
         return super()._trusted(L, pairs, seed)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
-        Z = self._space(self.factor_)
-        self.labels_ = kernel_kmeans(Z, self.n_clusters, self.n_init, seed, weight)
+        Z, k = self._space(self.factor_), self.n_clusters
+        self.labels_ = kernel_kmeans(Z, k, self.n_init, seed, weight)
         model, found = self._model(), None
         if self.audit_ is not None and model is not None:
             L = self.solution_.problem.cost
@@ -162,32 +192,26 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
             self.audit_ = self.audit_.judged(found)
             self.annotator_rates_ = found.annotator_rates
             self.beliefs_, self.labels_ = found.beliefs, found.labels
-        if self.supervised_ and self.noise == 0.0:
-            self._keep_pairs(Z)
+        self._votes = self.beliefs_
+        if self._keep is not None:
+            self._keep_all(Z, self._keep)
         broken = broken_by(self.labels_, self.pairs_) if self.supervised_ else []
-        warn_of_wrong(found, 4, in_words(broken))  # at the call of `fit`
-        member = membership(self.labels_, self.n_clusters)
-        if weight is not None:
-            member = member * weight
-        size = np.asarray(member.sum(axis=1)).ravel()
-        self.cluster_centers_ = (member @ Z) / np.where(size > 0, size, 1.0)[:, None]
+        warn_of_wrong(found, 5, in_words(broken))  # at the call of `fit`
+        self.cluster_centers_ = centres_of(Z, self.labels_, k, weight)
 
-    def _keep_pairs(self, Z: Array) -> None:
-        """Change the labels that break a pair; the belief in a new label is that in the old one."""
-        if not broken_by(self.labels_, self.pairs_):
+    def _keep_all(self, Z: Array, keep: Assignment) -> None:
+        """Labels that keep pairs and sizes; the belief in a new label is that in the old one."""
+        if self.beliefs_ is None:
+            first = centres_of(Z, self.labels_, self.n_clusters)
+            self.labels_ = settled(Z, first, keep)[1]
+            self._votes = np.eye(self.n_clusters)[self.labels_]
             return
-        beliefs = self.beliefs_
-        if beliefs is None:  # nearer centres are more probable
-            size = np.bincount(self.labels_, minlength=self.n_clusters)[:, None]
-            centre = membership(self.labels_, self.n_clusters) @ Z / np.maximum(size, 1)
-            beliefs = np.exp(-euclidean_distances(Z, centre, squared=True))
-        self.labels_ = keeping(self.pairs_, beliefs)
-        if self.beliefs_ is not None:
-            points, first = np.arange(len(Z)), np.argmax(beliefs, axis=1)
-            swapped = np.array(beliefs)
-            swapped[points, first] = beliefs[points, self.labels_]
-            swapped[points, self.labels_] = beliefs[points, first]
-            self.beliefs_ = swapped
+        self.labels_ = keep(log_costs(self.beliefs_))
+        points, old = np.arange(len(Z)), np.argmax(self.beliefs_, axis=1)
+        beliefs = np.array(self.beliefs_)
+        beliefs[points, old] = self.beliefs_[points, self.labels_]
+        beliefs[points, self.labels_] = self.beliefs_[points, old]
+        self._votes = self.beliefs_ = beliefs
 
     def _space(self, rows: Array) -> Array:
         """The coordinates in which k-means runs, for rows of the factor."""
@@ -200,14 +224,25 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         """Call `fit` and return ``labels_``; ``side`` holds the keyword arguments of `fit`."""
         return self.fit(X, y, **side).labels_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # check_estimator reads it for predict_proba
+        return tags
+
     def predict(self, X: Any) -> Index:
         """Cluster of each point: the most probable one; without a model, the one with the nearest centre."""
         check_is_fitted(self, "factor_")
-        if self.beliefs_ is not None:
-            parts = [np.argmax(rows, axis=1) for rows in self._extended(X, self.beliefs_)]
+        if self._votes is not None:
+            parts = [np.argmax(rows, axis=1) for rows in self._extended(X, self._votes)]
         else:
             parts = [
                 pairwise_distances_argmin(self._space(rows), self.cluster_centers_)
                 for rows in self._extended(X)
             ]
         return np.concatenate(parts).astype(np.intp)
+
+    @available_if(_has_beliefs)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each cluster at each point (m x n_clusters), by the model of wrong pairs."""
+        check_is_fitted(self, "factor_")
+        return np.concatenate(list(self._extended(X, self.beliefs_)))

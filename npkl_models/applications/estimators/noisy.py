@@ -6,15 +6,18 @@ The answers of annotators are read here, too.
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
 
 from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
+from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
-from npkl_models.applications.pair_noise import PairNoise, different, pair_noise, rate
+from npkl_models.applications.pair_noise import PairNoise, different, pair_noise
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
@@ -23,6 +26,7 @@ from npkl_models.model.scales import UnscaledWarning
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
+RATE = Interval(Real, 0, 0.5, closed="left")  # of wrong pairs
 FEW_STARTS = 5  # of k-means for each set of first clusters, which the model changes anyway
 LEAST = 0.01  # the least weight of a pair with annotators in that kernel, so that the audit has every pair
 
@@ -35,42 +39,37 @@ WARNINGS = (ConvergenceWarning, UnscaledWarning, WrongPairsWarning)
 """All kinds of warnings of an estimator's fit."""
 
 
-def wanted(noise: float | str | None, formulation: object) -> float | str | None:
-    """The rate for the model, or None if there is no model.
+def wanted(noise: float | str | None, formulation: object, hard: bool = False) -> float | str | None:
+    """The rate for the model, 0 for pairs that are kept; None if there is no model.
 
-    Raises
-    ------
-    ProblemError
-        If ``noise`` is no rate, or is above 0 for constraints.
+    A ProblemError says that it is above 0 for pairs that hold exactly.
     """
     if noise is None:
         return None
-    if noise != "auto":
-        noise = rate(noise)
-    if formulation != "hard_pcp":
-        return noise
-    if noise not in ("auto", 0.0):
+    exact = formulation == "hard_pcp"
+    if (exact or hard) and noise not in ("auto", 0.0):
+        who = "formulation='hard_pcp'" if exact else "hard=True"
         raise ProblemError(
-            "noise must be 'auto', 0 or None with formulation='hard_pcp', whose pairs hold exactly, "
-            f"got {noise}"
+            f"noise must be 'auto', 0 or None with {who}, whose pairs hold exactly, got {noise}"
         )
-    return None
+    return None if exact else 0.0 if hard else noise
 
 
 def answered(
-    n: int, index: Any, given: tuple[Any, Any, Any], others: tuple[Any, ...], sample_weight: Array | None
+    n: int,
+    names: Names | None,
+    given: tuple[Any, Any, Any],
+    others: tuple[Any, ...],
+    sample_weight: Array | None,
 ) -> AnnotatedPairs:
     """The pairs, answers and annotators that `fit` was ``given``; points of weight 0 count for nothing.
 
-    Raises
-    ------
-    ProblemError
-        If there are ``others``, or no pairs with answers.
+    A ProblemError says that there are ``others``, or no pairs with answers.
     """
     pairs, answers, annotator = given
     if any(one is not None for one in others) or answers is None or isinstance(pairs, Pairs):
         raise ProblemError("annotator must come with pairs and y_pairs, and with no other side information")
-    ends, said, who = positions(pairs, "pairs", index), np.asarray(answers), np.asarray(annotator)
+    ends, said, who = positions(pairs, "pairs", names), np.asarray(answers), np.asarray(annotator)
     if not len(ends):
         raise ProblemError("annotator must come with at least one pair, got none")
     if sample_weight is not None and len(ends) == said.size == who.size:

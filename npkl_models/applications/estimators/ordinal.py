@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.answers import HeldAnswers, led, placed, read_answers, to_ask
-from npkl_models.applications.estimators.solved import CertifiedEstimator, certified_factor
+from npkl_models.applications.answers import HeldAnswers, led, placed, read_answers
+from npkl_models.applications.estimators.solved import COUNT, POSITIVE, CertifiedEstimator, certified_factor
 from npkl_models.applications.refine import REFINEMENTS, refined
-from npkl_models.errors import ProblemError, chosen, keywords
+from npkl_models.errors import ProblemError, keywords
 from npkl_models.formulations.comparisons import answered, differences
 from npkl_models.formulations.ordinal import largest_penalty, ordinal
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import positive_number, whole_number
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.losses import Loss
 
 SHARES = (0.6, 0.4, 0.25, 0.15, 0.1, 0.06)  # penalties that are tried, as shares of the largest
@@ -89,6 +92,14 @@ class OrdinalEmbedding(CertifiedEstimator):
     options: Mapping[str, object] | None = None
     random_state: int | np.random.RandomState | None = 0
 
+    _parameter_constraints = {
+        "n_components": [COUNT], "loss": [str, Loss], "penalty": [POSITIVE, StrOptions({"auto"})],
+        "refine": [StrOptions({"auto", *REFINEMENTS}), None],
+        "cv": [Interval(Integral, 2, None, closed="left")], "backend": [str], "tol": [POSITIVE],
+        "options": [Mapping, None], "random_state": ["random_state"],
+    }  # fmt: skip
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: ArrayLike | None = None, *, n_points: int | None = None) -> Self:
         """Learn the kernel from comparisons; returns this estimator.
 
@@ -105,20 +116,17 @@ class OrdinalEmbedding(CertifiedEstimator):
         """
         given = read_answers(X, y)
         n = given.count if n_points is None else n_points
-        whole_number(self.n_components, "n_components", 1)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         first = ordinal(given.rows, n, loss=self.loss, penalty=1.0, ties=given.ties)
         held = HeldAnswers(given.rows, first.n, self.loss, self.cv, seed)
         factors = list[Array]()
         if isinstance(self.penalty, str):
-            if self.penalty != "auto":
-                raise ProblemError(f"penalty must be 'auto' or a positive number, got {self.penalty!r}")
             penalties = np.array(SHARES) * (largest_penalty(first) or 1.0)
             self.penalties_ = penalties
             best, self.scores_, factors = held.penalty(penalties)
             self.penalty_ = float(penalties[best])
         else:
-            self.penalty_ = positive_number(self.penalty, "penalty")
+            self.penalty_ = float(self.penalty)
             self.penalties_, self.scores_ = np.array([self.penalty_]), np.array([np.nan])
         problem = ordinal(given.rows, first.n, loss=self.loss, penalty=self.penalty_, ties=given.ties)
         solving: dict[str, Any] = {"tol": self.tol} | keywords(self.options)
@@ -159,24 +167,12 @@ class OrdinalEmbedding(CertifiedEstimator):
         rows = read_answers(comparisons, None).rows
         return placed(self.factor_, rows, whole_number(count, "count", 1), self.loss, self.penalty_)
 
-    def suggest(self, count: int = 1) -> Index:
-        """Comparisons (count x 3) that the kernel is least sure of.
-
-        Of many comparisons drawn at random, these have the smallest difference of distances.
-        """
-        check_is_fitted(self, "factor_")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return to_ask(self.factor_, whole_number(count, "count", 1), seed)
-
     def _refine(self, rows: Index, held: HeldAnswers, factors: list[Array]) -> None:
         """Replace the factor by its refinement, if one is asked for or answers more held-out comparisons.
 
         ``factors`` are those of the kernels of all parts but one, if they are known.
         """
         kinds = (None, *REFINEMENTS) if self.refine == "auto" else (self.refine,)
-        for kind in kinds:
-            if kind is not None:
-                chosen("refine", kind, dict.fromkeys((*REFINEMENTS, "auto")))
         sizes = dict.fromkeys((self.n_components, *DIMENSIONS))
         ways = [(kind, size) for kind in kinds for size in (sizes if kind else (0,))]
         best = ways[0]
@@ -192,6 +188,5 @@ def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:
         return V
     W = refined(led(V, size), rows, kind)
     spread = float(np.sum((W - W.mean(axis=0)) ** 2))
-    return (
-        W * np.sqrt(float(np.sum(V**2)) / spread) if spread > 0 else W
-    )  # without noise, t_ste grows on and on
+    # without noise, t_ste grows on and on
+    return W * np.sqrt(float(np.sum(V**2)) / spread) if spread > 0 else W

@@ -6,19 +6,17 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.held_out import some_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.graph import check_points
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import is_label, labelled
@@ -69,12 +67,6 @@ def scaled(X: Array, scaling: str) -> Array:
     return X if scaler is None else np.asarray(scaler.fit_transform(X))
 
 
-def points_of(estimator: Any, X: Any, **options: Any) -> Any:
-    """The points as scikit-learn validates them, after a sparse matrix was read in full."""
-    X = real_matrix(X, "X") if sp.issparse(X) else X
-    return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options)
-
-
 def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array | None = None) -> Pairs:
     """Cannot-links between every two landmarks, the points that are nearest to the centres of k-means.
 
@@ -104,22 +96,22 @@ def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array |
 
 
 def collected(
-    n: int, index: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
+    n: int, names: Names | None, y: ArrayLike | None, must_link: Any, cannot_link: Any,
     pairs: ArrayLike | Pairs | None, y_pairs: ArrayLike | None,
 ) -> Pairs | None:  # fmt: skip
     """All side information as one set of pairs; None if there is no pair.
 
-    ``index`` is the index of a DataFrame, or None. A pair that is given twice has the larger confidence.
+    ``names`` are those of the rows, if they have any. A pair that is given twice has the larger confidence.
     """
-    parts = [_of_classes(y, n), _of_pairs(n, index, pairs, y_pairs)]
+    parts = [_of_classes(y, n), _of_pairs(n, names, pairs, y_pairs)]
     if must_link is not None or cannot_link is not None:
-        linked = [positions(must_link, "must_link", index), positions(cannot_link, "cannot_link", index)]
+        linked = [positions(must_link, "must_link", names), positions(cannot_link, "cannot_link", names)]
         parts.append(Pairs(n, *linked) if any(map(len, linked)) else None)
     given = [part for part in parts if part is not None]
     return _united(given) if given else None
 
 
-def _of_pairs(n: int, index: Any, pairs: ArrayLike | Pairs | None, y_pairs: ArrayLike | None) -> Pairs | None:
+def _of_pairs(n: int, names: Names | None, pairs: Any, y_pairs: ArrayLike | None) -> Pairs | None:
     """The argument ``pairs`` as `Pairs`: unchanged, or made from a table of pairs and their signs."""
     if isinstance(pairs, Pairs):
         if y_pairs is not None or pairs.n != n:
@@ -128,14 +120,17 @@ def _of_pairs(n: int, index: Any, pairs: ArrayLike | Pairs | None, y_pairs: Arra
                 f"over {pairs.n} points{'' if y_pairs is None else ' and y_pairs'}"
             )
         return pairs
+    if pairs is not None and y_pairs is None:
+        table = _table(pairs)
+        pairs, y_pairs = (table[:, :2], table[:, 2]) if table.shape[1:] == (3,) else (pairs, None)
     if (pairs is None) != (y_pairs is None):
         raise ProblemError(
-            "pairs and y_pairs must be given together, "
+            "pairs and y_pairs must be given together, or pairs must have three columns, "
             f"got {'y_pairs' if pairs is None else 'pairs'} without the other"
         )
     if pairs is None or y_pairs is None:
         return None
-    table = positions(pairs, "pairs", index)
+    table = positions(pairs, "pairs", names)
     return Pairs.from_arrays(table, y_pairs, n) if len(table) else None
 
 
@@ -143,23 +138,16 @@ def _united(parts: list[Pairs]) -> Pairs:
     """The union of several sets; a pair that is in several sets has the largest of its confidences."""
     if len(parts) == 1:
         return parts[0]
-    n = parts[0].n
-    if all(part.weights is None for part in parts):
-        return Pairs(
-            n,
-            np.concatenate([part.must_link for part in parts]),
-            np.concatenate([part.cannot_link for part in parts]),
-        )
     kinds, weights = [], []
     for sign in (1.0, -1.0):
         ends = [np.stack([part.i, part.j], axis=1)[part.sign == sign] for part in parts]
         confidence = np.concatenate([part.confidence[part.sign == sign] for part in parts])
         distinct, which = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
-        largest = np.zeros(len(distinct))
-        np.maximum.at(largest, which.ravel(), confidence)
         kinds.append(distinct)
-        weights.append(largest)
-    return Pairs(n, kinds[0], kinds[1], np.concatenate(weights))
+        weights.append(np.zeros(len(distinct)))
+        np.maximum.at(weights[-1], which.ravel(), confidence)
+    plain = all(part.weights is None for part in parts)
+    return Pairs(parts[0].n, kinds[0], kinds[1], None if plain else np.concatenate(weights))
 
 
 def every_pair(y: ArrayLike, n: int) -> Pairs | None:
@@ -218,26 +206,31 @@ def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
     return spanning_pairs(values) if int(known.sum()) >= 2 else None
 
 
-def positions(values: ArrayLike | None, name: str, index: Any) -> Index:
-    """Pairs as positions, if all are whole numbers of any type; else labels of the DataFrame's index."""
-    table = np.asarray(values if values is not None else [])
+def positions(values: Any, name: str, names: Names | None) -> Index:
+    """Pairs as positions, if all are whole numbers of any type; else by the names of the rows.
+
+    The nodes of a graph are always named.
+    """
+    table = _table(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)
-    if all(isinstance(one, Real) and not isinstance(one, bool) and one == one // 1 for one in table.flat):
+    whole = (isinstance(x, Real) and not isinstance(x, bool) and x == x // 1 for x in table.flat)
+    if not (names and names.integers) and all(whole):
         return table.astype(np.intp)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ProblemError(f"{name} must have shape (m, 2), got {table.shape}")
-    if index is None:
+    if names is None:
         raise ProblemError(
-            f"{name} must be positions of rows (integers), or labels of the rows of a DataFrame, "
-            f"got {table.dtype} without a DataFrame"
+            f"{name} must be positions of rows (integers), or labels of the rows of a DataFrame or nodes of "
+            f"a graph, got {table[0].tolist()} without either"
         )
-    if not index.is_unique:
-        raise ProblemError(
-            f"the index of X must be unique for {name} to name rows by it, got repeated labels"
-        )
-    place: Array = np.asarray(index.get_indexer(table.ravel()))
-    if (place < 0).any():
-        strange = [str(label) for label in table.ravel()[place < 0][:5]]
-        raise ProblemError(f"{name} must name rows of X by labels of its index, got {strange}")
-    return place.reshape(-1, 2).astype(np.intp)
+    return names.places(table, name)
+
+
+def _table(values: Any) -> Any:
+    """The rows of a table as an array; in a list of rows each cell keeps its type, also a tuple."""
+    if hasattr(values, "dtype") or hasattr(values, "iloc"):
+        return np.asarray(values)
+    import pandas
+
+    return pandas.DataFrame(list(values)).to_numpy()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances, pairwise_kernels
+from sklearn.utils import gen_batches
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_array
 
-KERNELS = ("rbf", "poly", "linear", "precomputed")
+KERNELS = ("rbf", "linear", "precomputed")
 VALUES = "values of the kernel"
 CHUNK = 2_000  # points that are processed at a time
 ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
@@ -36,8 +36,6 @@ class LandmarkKernel:
     places: Index
     landmarks: Any
     gamma: float
-    degree: float
-    coef0: float
 
     def __call__(self, points: Any) -> Array:
         """Kernel values of points with the landmarks, (n, m); points may be rows of a precomputed kernel."""
@@ -47,21 +45,17 @@ class LandmarkKernel:
             return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel), VALUES)
         values = pairwise_kernels(
             points, self.landmarks, metric=self.kernel, filter_params=True,
-            gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            gamma=self.gamma,
         )  # fmt: skip
         return real_array(values, VALUES)
 
 
-def landmark_kernel(
-    points: Any, places: Index, kernel: Kernel, gamma: float | str, degree: float, coef0: float
-) -> LandmarkKernel:
+def landmark_kernel(points: Any, places: Index, kernel: Kernel, gamma: float | str) -> LandmarkKernel:
     """The kernel with rows ``places`` of the points as landmarks."""
-    if not callable(kernel) and kernel not in KERNELS:
-        raise ProblemError(f"kernel must be callable or one of {', '.join(KERNELS)}, got {kernel!r}")
     if kernel == "precomputed" and points.shape[0] != points.shape[1]:
         raise ProblemError(f"a precomputed kernel must be square in fit, got shape {points.shape}")
     landmarks = None if kernel == "precomputed" else points[places]
-    return LandmarkKernel(kernel, places, landmarks, _width(gamma, kernel, landmarks), degree, coef0)
+    return LandmarkKernel(kernel, places, landmarks, _width(gamma, kernel, landmarks))
 
 
 def axes_of(own: Array) -> tuple[Array, Array]:
@@ -82,26 +76,15 @@ def axes_of(own: Array) -> tuple[Array, Array]:
     return value[kept], axes * np.where(largest < 0, -1.0, 1.0)
 
 
-def number(name: str, value: Any, least: float = 0.0) -> float:
-    """The value of a parameter, which must be a finite number >= ``least``."""
-    good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not good or float(value) < least:
-        raise ProblemError(f"{name} must be a finite number >= {least:g}, got {value!r}")
-    return float(value)
-
-
 def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
     """A sparse matrix computed in chunks of rows."""
-    parts = [of(rows[at : at + CHUNK]) for at in range(0, rows.shape[0], CHUNK)]
-    return sp.vstack(parts, format="csr")
+    return sp.vstack([of(rows[part]) for part in gen_batches(rows.shape[0], CHUNK)], format="csr")
 
 
 def _width(gamma: float | str, kernel: Kernel, landmarks: Any) -> float:
     if gamma != "auto":
-        if isinstance(gamma, str) or not number("gamma", gamma) > 0:
-            raise ProblemError(f"gamma must be positive and finite or 'auto', got {gamma!r}")
         return float(gamma)
-    if kernel not in ("rbf", "poly"):
+    if kernel != "rbf":
         return 1.0  # not used
     m = landmarks.shape[0]
     mean = float(pairwise_distances(landmarks).sum()) / (m * (m - 1))

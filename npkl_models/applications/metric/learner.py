@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.estimators.side import collected, points_of
-from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
+from npkl_models.applications.estimators.given import like, names_of, read
+from npkl_models.applications.estimators.side import collected
+from npkl_models.applications.estimators.solved import COUNT, LEAST, POSITIVE, CheckedEstimator
+from npkl_models.applications.metric.kernels import KERNELS, axes_of, in_chunks, landmark_kernel
 from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import whole_number
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
     r"""Metric learner that chooses the eigenvalues of a kernel so that similar pairs are near.
 
     The centred kernel of the landmarks is :math:`\sum_r \mu_r \alpha_r \alpha_r'`. Each row of W writes a
@@ -33,12 +36,12 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_landmarks : int or None
         Number of landmarks; None makes every point one: the basic algorithm, cubic in the number of points.
         The points of similar pairs become landmarks first, then others at random.
-    kernel : {"rbf", "poly", "linear", "precomputed"} or callable
+    kernel : {"rbf", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
-    gamma, degree, coef0
-        Parameters of "rbf" and "poly", (gamma x'y + coef0)^degree. "auto" is gamma = 1 / (2 d^2), d the mean
-        distance between landmarks.
+    gamma : "auto" or float
+        The number in exp(-gamma |x - y|^2) of "rbf"; "auto" is 1 / (2 d^2), d the mean distance between
+        landmarks.
     n_neighbors : int
         Number of landmarks whose weighted mean stands for a point.
     n_iter : int
@@ -67,7 +70,9 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_features_in_, feature_names_in_
         Number and names of the features, as in scikit-learn.
 
-    Notes ----- Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for
+    Notes
+    -----
+    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for
     landmarks, (20) to (27) for new points. Section 3.4 leaves details of the iteration open; here W is
     computed anew in the space that was learnt. If all points of the pairs are landmarks, as the paper asks,
     only W changes after the first iteration.
@@ -87,8 +92,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_landmarks: int | None = field(default=100, kw_only=False)
     kernel: str | Callable[[Array, Array], float] = "rbf"
     gamma: float | str = "auto"
-    degree: float = 3
-    coef0: float = 1.0
     n_neighbors: int = 20
     n_iter: int = 3
     prior: float = 0.1
@@ -97,6 +100,15 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     epsilon: float = 1e-8
     random_state: int | np.random.RandomState | None = 0
 
+    _parameter_constraints = {
+        "n_landmarks": [Interval(Integral, 2, None, closed="left"), None],
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [POSITIVE, StrOptions({"auto"})], "n_neighbors": [COUNT],
+        "n_iter": [COUNT], "prior": [LEAST], "dissimilar": ["boolean"], "regularization": [LEAST],
+        "epsilon": [POSITIVE], "random_state": ["random_state"],
+    }  # fmt: skip
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
@@ -106,17 +118,13 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Without side information, the metric is that of the kernel itself.
         """
-        index = X.index if hasattr(X, "iloc") else None
-        points = points_of(self, X, ensure_min_samples=2)
-        self._check()
-        self.pairs_ = collected(points.shape[0], index, y, must_link, cannot_link, pairs, y_pairs)
+        points = read(self, X, ensure_min_samples=2)
+        self.pairs_ = collected(points.shape[0], names_of(X), y, must_link, cannot_link, pairs, y_pairs)
         none = np.zeros((0, 2), dtype=np.intp)
         similar = none if self.pairs_ is None else self.pairs_.must_link
         dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
         self.landmarks_ = self._landmarks(points, similar)
-        self._kernel = landmark_kernel(
-            points, self.landmarks_, self.kernel, self.gamma, self.degree, self.coef0
-        )
+        self._kernel = landmark_kernel(points, self.landmarks_, self.kernel, self.gamma)
         self.gamma_ = self._kernel.gamma
         self._own = self._kernel(points[self.landmarks_])
         self._learn(points, similar, dissimilar)
@@ -148,15 +156,15 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         points.
         """
         check_is_fitted(self, "weights_")
-        points = points_of(self, X, reset=False)
+        points = read(self, X, reset=False)
         W = self._first_weights(points)
         for before in self._stages[:-1]:
             W = self._next_weights(W, before)
-        return np.asarray(W @ self._stages[-1])
+        return like(X, np.asarray(W @ self._stages[-1]))
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
         """Call `fit` and return ``embedding_``; ``side`` holds the keyword arguments of `fit`."""
-        return self.fit(X, y, **side).embedding_
+        return like(X, self.fit(X, y, **side).embedding_)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Distances (m,) of pairs of points in the learnt metric.
@@ -181,33 +189,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 f"pairs must have shape (m, 2, d), or (m, 2) of integers, got {given.shape} of {given.dtype}"
             )
         return np.asarray(np.linalg.norm(ends[0] - ends[1], axis=1))
-
-    def pair_score(self, pairs: ArrayLike) -> Array:
-        """Similarity of pairs of points: minus their distance, so that near points have a large score."""
-        return -self.pair_distance(pairs)
-
-    def get_metric(self) -> Callable[[Array, Array], float]:
-        """The metric as a function of two points, for the parameter ``metric=`` of scikit-learn's methods."""
-        check_is_fitted(self, "weights_")
-
-        def metric(u: Array, v: Array) -> float:
-            if np.shape(u) != np.shape(v) or np.ndim(u) != 1:
-                raise ProblemError(
-                    f"the metric takes two points of shape (d,), got shapes {np.shape(u)} and {np.shape(v)}"
-                )
-            ends = self.transform(np.stack([np.asarray(u), np.asarray(v)]))
-            return float(np.linalg.norm(ends[0] - ends[1]))
-
-        return metric
-
-    def _check(self) -> None:
-        """Check the parameters that are not checked elsewhere before work begins."""
-        for name, least in (("n_neighbors", 1), ("n_iter", 1), ("n_landmarks", 2)):
-            value = getattr(self, name)
-            if value is not None or name != "n_landmarks":
-                whole_number(value, name, least)
-        for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
-            number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 
     def _landmarks(self, points: Any, similar: Index) -> Index:
         """Positions of the landmarks: points of the similar pairs first, then others at random."""

@@ -85,7 +85,7 @@ COMMANDS = (
         "Learn a kernel from points and pairs, find clusters and wrong pairs, and write the labels. The exit "
         "status is 0 if the kernel is certified optimal, 1 if not, and 2 on bad usage.",
         """
-  npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv
+  npkl cluster my.csv --ids name --pairs pairs.csv --k 3 --out labels.csv
   npkl cluster my.csv --labels class --pairs pairs.csv --k 3 --formulation npkl --loss hinge --gamma 10
   npkl cluster wine --k 3""",
         (
@@ -101,7 +101,14 @@ COMMANDS = (
             _option("--k", "number of clusters", type=int, required=True, metavar="K"),
             _option("--noise", "rate of wrong pairs, below 0.5; auto (the default) estimates it; none "
                     "clusters by k-means on the kernel", default="auto", metavar="RATE"),
-            _file("--out", "write the labels: .csv, one in each line"), _plot("the clusters and the pairs"),
+            _flag("--hard", "keep all pairs, or say which of them contradict each other"),
+            _option("--size-min", "least number of rows of a cluster", type=int, default=0, metavar="N"),
+            _option("--size-max", "largest number of rows of a cluster", type=int, metavar="N"),
+            _file("--out", "write a row for each point: .csv with its name or number, cluster and the "
+                  "probability of each cluster"),
+            _file("--kernel", "write the factor of the kernel, and the names of its rows: .npz"),
+            _file("--json", "write clusters, wrong pairs and the proof: .json, or - for standard output"),
+            _plot("the clusters and the pairs"),
         ),
         place=ESTIMATOR,
     ),
