@@ -119,7 +119,7 @@ def formulations() -> dict[str, dict[str, Any]]:
     """For each formulation: its fields, its summary, the size of its basis, and the losses if not all."""
     out = {}
     for name, builder in FORMULATIONS.items():
-        used = fields_of(name, "")
+        used = (*fields_of(name, ""), "labels", "ids")  # the last two of a csv
         out[name] = {
             "fields": [*used, *(one.name for one in OWN if not one.of or set(one.of) & set(used))],
             "about": (builder.__doc__ or "").strip().split("\n")[0],

@@ -144,10 +144,10 @@ class Lane:
 
     def run(self, problem: Problem, options: Mapping[str, Any], job: Job) -> None:
         """Solve, and tell the job of iterates. Compilation does not count."""
-        begun, compiled = time.process_time(), seconds_compiling()
+        begun = time.process_time() - seconds_compiling(processor=True)
 
         def note(objective: float, bound: float) -> float:
-            gone = time.process_time() - begun - (seconds_compiling() - compiled)
+            gone = time.process_time() - seconds_compiling(processor=True) - begun
             self.seconds = max(gone, self.seconds)
             self.rows.append((self.seconds, objective, bound))
             return self.seconds

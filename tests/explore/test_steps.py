@@ -1,11 +1,15 @@
 """One solver step by step, and two in a race."""
 
+import time
+
 import numpy as np
 import pytest
 
 import npkl_models as nm
 from npkl_models.explore import answers, steps
 from npkl_models.explore.form import Form
+from npkl_models.explore.jobs import Job
+from npkl_models.linalg import compile
 
 
 def events(session, begun):
@@ -79,6 +83,30 @@ def test_a_race_has_two_curves_and_a_winner(session):
         "bcd is running",
         "interior is running",
     ]
+
+
+def test_compilation_and_the_work_of_a_lane_are_told_by_one_clock():
+    """A compilation that waits for a busy machine takes nothing from the seconds of the processor."""
+
+    class Waiting:
+        def solve(self, name, callback):
+            with compile._counted():
+                time.sleep(0.3)
+            ended = time.process_time() + 0.05
+            while time.process_time() < ended:
+                pass
+            return Form.of({"n": 20}, {}).made().problem.solve("interior", callback=callback)
+
+    lane = steps.Lane("interior")
+    lane.run(Waiting(), {}, Job("race"))
+    assert 0.05 <= lane.rows[0][0] <= lane.seconds < 5
+
+
+def test_the_steps_of_auto_are_those_of_a_solver_that_compiles_nothing(session, monkeypatch):
+    monkeypatch.setattr(compile.Loop, "load", lambda loop: pytest.fail(f"{loop.name} is compiled"))
+    (found,) = [e for e in events(session, session.start("step", {"n": 30})) if e["kind"] == "steps"]
+    assert f"problem.solve('{found['backend']}'" in found["code"]
+    assert len(found["iteration"]) > 2
 
 
 @pytest.mark.parametrize("names", [["bcd"], ["bcd", "bcd"], []])

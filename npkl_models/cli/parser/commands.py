@@ -91,9 +91,7 @@ COMMANDS = (
         (
             _option("data", f"a file (.csv, .npz or .libsvm), or a set: {', '.join(DATASETS)}",
                     metavar="FILE|NAME"),
-            _option("--scaling", "how the columns are scaled before the graph is made", default="standard",
-                    choices=("minmax", "raw", "standard")),
-            "labels", "ids", "data_home", "n_neighbors", "shift", "seed",
+            "labels", "ids", "data_home", "scaling", "n_neighbors", "shift", "seed",
             ("formulation", {"choices": ESTIMATED}), "loss", "gamma", *SOLVER,
             _option("--pairs", "csv of pairs with a header such as i,j,kind: two row numbers that begin at "
                     "0 (or names as --ids has them), then must or cannot; without pairs, the points "
