@@ -78,10 +78,7 @@ def report(options: argparse.Namespace) -> int:
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     shown = COLUMNS if console.width >= WIDE else found.narrow
-    table = new_table(title)
-    for name in shown:
-        left = name in LEFT
-        table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")
+    table = new_table(shown, title, right={*shown} - {*LEFT})
     declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
     for row in (row for row in found.rows if row.backend not in declined):
         tone = "green" if row.verdict == "agrees" else "dim" if not row.ran else "red"
@@ -91,5 +88,5 @@ def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     console.print(table)
     if declined:
         line = f"Not for this problem: {', '.join(declined)} (--json has the reasons)"
-        console.print(line, style="dim", markup=False, highlight=False)
-    console.print(f"{found.headline()}\n", markup=False, highlight=False)
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    say(f"{found.headline()}\n")

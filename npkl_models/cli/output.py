@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 from collections.abc import Iterator, Mapping
@@ -95,11 +96,18 @@ def write_document(path: Path | TextIO, value: Any) -> None:
         path.flush()
 
 
-def told(solution: Solution, out: Path | TextIO | None) -> int:
+def check_answer(options: argparse.Namespace) -> None:
+    """Raise an error if the files that a command writes its answer to cannot be written."""
+    check(options.out)
+    check(options.json, "--json", (".json",))
+
+
+def told(solution: Solution, options: argparse.Namespace) -> int:
     """Print a solution, write it if asked to, and return the exit status."""
     say(solution.summary())
-    if out is not None:
-        write(out, solution)
+    for path in (options.out, options.json):
+        if path is not None:
+            write(path, solution)
     return status_of(solution)
 
 

@@ -57,6 +57,10 @@ GIVEN = _option(
     ".dat-s.gz), instead of --data", nargs="?", metavar="FILE",
 )  # fmt: skip
 TABLE = _file("--out", "write the table as JSON (- for standard output)")
+ANSWER = (
+    _file("--out", "write the answer: .npz (everything), .json, or - for JSON"),
+    _file("--json", "write the numbers of the answer as JSON (- for standard output)"),
+)
 COMPARED = (
     _option(
         "--backends", f"some of {', '.join(BACKENDS)}, sdp[SCS]; all by default; as printed: "
@@ -75,8 +79,7 @@ COMMANDS = (
   npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json
   npkl solve theta1.dat-s --backend interior --out answer.npz""",
         (
-            GIVEN, *PROBLEM, *SOLVER,
-            _file("--out", "write the answer: .npz (everything), .json, or - for JSON"),
+            GIVEN, *PROBLEM, *SOLVER, *ANSWER,
         ),
         run="problems.solve",
     ),
@@ -169,7 +172,7 @@ COMMANDS = (
   npkl crosscheck --data usps --jobs 2 --resume folder
   npkl crosscheck theta1.dat-s --backends interior,sdp""",
         (
-            GIVEN, *PROBLEM, *COMPARED, _file("--json", TABLE[1]["help"]),
+            GIVEN, *PROBLEM, *COMPARED, ("--json", TABLE[1]),
             _file("--resume", "store each answer in this folder, and use stored answers", "DIR"),
             _file("--report", "write the table as an HTML page"),
         ),
@@ -191,7 +194,7 @@ COMMANDS = (
             _option("--within", "the relative gap that is proved at every value of an interval A:B (default: "
                     "%(default)s)", type=float, default=1e-3, metavar="TOL"),
             _option("--jobs", "processes; each solves a part of the path", type=jobs, default=1),
-            TABLE, _plot("the path"),
+            TABLE, ("--json", TABLE[1]), _plot("the path"),
         ),
     ),
     Command(
@@ -261,8 +264,7 @@ COMMANDS = (
             _file("target", "the file to write: problem.dat-s or problem.npz", None, nargs="?"),
             _file("--answer", "the solution that CSDP, or DSDP with -save, wrote for the .dat-s of this "
                   "problem"),
-            _field("tol", "relative gap up to which a solution counts as optimal"),
-            _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
+            _field("tol", "relative gap up to which a solution counts as optimal"), *ANSWER,
         ),
         run="others.export",
     ),
@@ -278,8 +280,7 @@ COMMANDS = (
             _file("source", "the program in SDPA's sparse format: .dat-s or .dat-s.gz", None),
             _file("--answer", "an answer of CSDP, DSDP, SDPA or SDPLR, or a saved one (.npz)", required=True),
             _field("tol", "relative gap up to which a solution counts as optimal"),
-            _field("feasibility", "violation up to which a solution counts as feasible"),
-            _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
+            _field("feasibility", "violation up to which a solution counts as feasible"), *ANSWER,
         ),
         run="others.judge",
     ),
