@@ -23,7 +23,7 @@ from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
 from npkl_models.applications.signed import propagated_spectral, signed_spectral
-from npkl_models.errors import ProblemError, instance, optional
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number, whole_number
 from npkl_models.model.functionals import Entries
@@ -89,7 +89,8 @@ class Audit:
 
     def to_frame(self) -> Any:
         """A `pandas.DataFrame` with a row for each pair."""
-        pandas = optional("pandas", "Audit.to_frame", "frame")
+        import pandas
+
         return pandas.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, Any]:
