@@ -23,7 +23,7 @@ INT = ("int | None", None)
 OWN = (
     Field(
         "wrong", "float | None", None, "of the drawn pairs, which get the wrong kind", "pairs",
-        label="Wrong on purpose, share", low=0, high=0.5, of=("pairs",),
+        label="Share of wrong pairs", low=0, high=0.5, of=("pairs",),
     ),
     Field("rank", *INT, "columns of the factor", "solver", label="Rank r", empty="auto", low=1),
     Field("max_iter", *INT, "at most", "solver", label="Iterations at most", empty="auto", low=1),

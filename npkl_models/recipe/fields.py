@@ -155,7 +155,7 @@ class Fields:
     pairs: float | str = _asked(
         0.6, "SHARE: draw SHARE times n must-links, and as many cannot-links, from the classes; FILE: a csv "
         "of pairs: two row numbers that begin at 0, or names as --ids has them, then must or cannot", "pairs",
-        label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
+        label="Pairs of each kind, share of n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
     comparisons: str | None = _asked(
         None, "FILE: a csv of comparisons, as for npkl embed, in place of a set of which ten a point are "
