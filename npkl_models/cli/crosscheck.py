@@ -1,4 +1,4 @@
-"""``npkl crosscheck`` and ``npkl report``: one problem with every backend, as a table or a page."""
+"""``npkl crosscheck``: one problem with every backend, as a table or a page."""
 
 from __future__ import annotations
 
@@ -63,17 +63,6 @@ def _run(
             problem, backends, n_jobs=options.jobs, progress=progress, folder=options.resume,
             **recipe.solving(*chosen),
         )  # fmt: skip
-
-
-def report(options: argparse.Namespace) -> int:
-    """Write the cross-check of a problem as one page; returns the exit status."""
-    output.check(options.page, "the page", output.PAGE)
-    given = asked(options)
-    with output.progress(f"{given.problem.name}, n = {given.problem.n}"):
-        found = crosscheck(given.problem, options.backends, n_jobs=options.jobs, **given.recipe.solving())
-    found.report(options.page, made=given.made)
-    say(f"{options.page}: {found.headline()}")
-    return 0 if found.agrees else 1
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:

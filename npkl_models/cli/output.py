@@ -23,19 +23,14 @@ PAGE, PICTURE = (".html", ".htm"), (".png", ".svg", ".pdf")
 
 
 class _Line(logging.Handler):
-    """A handler that shows the last message of a run, with its iterations per second."""
+    """A handler that shows the last message of a run."""
 
     def __init__(self, line: status.Status) -> None:
         super().__init__(logging.INFO)
         self.line = line
 
     def emit(self, record: logging.LogRecord) -> None:
-        args, text = record.args, record.getMessage()
-        if isinstance(args, tuple) and len(args) >= 2:
-            iteration, seconds = args[0], args[1]
-            if isinstance(iteration, int) and isinstance(seconds, float) and seconds > 0:
-                text += f" ({iteration / seconds:.3g} a second)"
-        self.line.update(text)
+        self.line.update(record.getMessage())
 
 
 @contextmanager
@@ -94,12 +89,6 @@ def write_document(path: Path | TextIO, value: Any) -> None:
     else:
         path.write(json.dumps(value, indent=2) + "\n")
         path.flush()
-
-
-def check_answer(options: argparse.Namespace) -> None:
-    """Raise an error if the files that a command writes its answer to cannot be written."""
-    check(options.out)
-    check(options.json, "--json", (".json",))
 
 
 def told(solution: Solution, options: argparse.Namespace) -> int:

@@ -92,10 +92,9 @@ def compare(job: Job, form: Form, made: Made, backends: Sequence[str]) -> None:
 def step(job: Job, form: Form, made: Made) -> None:
     """Solve and keep the iterates; send the certificate of each shown iterate."""
     recorder = steps.Recorder(made.problem, job.watch, made.anchors)
-    name, how = form.recipe.backend, form.solving()
-    if name == "auto" and made.problem.compatible_backends()[FACTOR] is None:
-        name, how = FACTOR, form.solving(FACTOR)
-    solution = made.problem.solve(name, callback=recorder, **how)
+    free = form.recipe.backend == "auto" and made.problem.compatible_backends()[FACTOR] is None
+    name = FACTOR if free else form.recipe.backend
+    solution = made.problem.solve(name, callback=recorder, **form.solving(name))
 
     def progress(k: int, count: int) -> None:
         job.check()
@@ -118,7 +117,6 @@ def compete(job: Job, form: Form, made: Made, backends: Sequence[str]) -> None:
     for lane in lanes:
         job.check()
         job.tell("progress", text=f"{lane.name} is running")
-
         lane.run(made.problem, form.solving(*backends), job)
     words = steps.winner(lanes[0], lanes[1], form.recipe.tol)
     told = {"lanes": [lane.numbers() for lane in lanes], "words": words}

@@ -63,7 +63,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
         title = f"{Path(file).stem}, {told.problem.n} {told.what}{origin}"
         return Made(told.problem, None, script, title, told.anchors, told.names)
     data = _data(script, asked, files)
-    points, n = _points(script, data, asked.scaling), data.value.n
+    points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
     made: dict[str, Shown] = {}
 
     def graph() -> Shown:
@@ -104,7 +104,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     known = value_of(by_name.get("anchors"))
     anchors = None if known is None else read_anchors(known, n)
     labels = y if (y >= 0).any() else None
-    scales = unscaled(points.value, data.value.columns or None)
+    scales = unscaled(data.value.X, data.value.columns or None)
     return Made(problem.value, labels, script, title, anchors, about=data.value.about, scales=scales)
 
 
@@ -122,19 +122,9 @@ def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
         data = script.do("data", datasets.load, "nm.datasets.load", asked.data, data_home=asked.data_home)
     if asked.n is not None and asked.n != data.value.n:
         data = script.do("data", data.value.subset, "data.subset", asked.n, random_state=asked.seed)
+    if asked.scaling != "raw":
+        data = script.do("data", data.value.scaled, "data.scaled", asked.scaling)
     return data
-
-
-def _points(script: Script, data: Shown, scaling: str) -> Shown:
-    """The points, scaled as sklearn does it."""
-    points = Shown(data.value.X, f"{data.text}.X")
-    if scaling == "raw":
-        return points
-    from sklearn import preprocessing
-
-    name = {"standard": "StandardScaler", "minmax": "MinMaxScaler"}[scaling]
-    script.imports.append(f"from sklearn.preprocessing import {name}")
-    return script.do("X", getattr(preprocessing, name)().fit_transform, f"{name}().fit_transform", points)
 
 
 def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]) -> Shown:

@@ -52,7 +52,7 @@ def test_tables_are_as_wide_as_the_terminal_or_100_columns(words, width, capsys,
     ("command", "arguments", "words"),
     [
         ("cluster", ("iris", "--k", "3", "--out", "-"), "--out must be a file that ends with .csv, got -"),
-        ("report", ("-", *SETS), "the page must end with .html or .htm, got -"),
+        ("crosscheck", ("--report", "-", *SETS), "--report must end with .html or .htm, got -"),
     ],
 )
 def test_what_is_no_document_is_not_written_to_standard_output(

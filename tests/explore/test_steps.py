@@ -79,10 +79,7 @@ def test_a_race_has_two_curves_and_a_winner(session):
         assert lane["bound"][-1] <= lane["objective"][-1] + 1e-9
         assert lane["total"] >= lane["seconds"][-1]
     assert "interior" in found["words"]
-    assert [one["text"] for one in told if one["kind"] == "progress"] == [
-        "bcd is running",
-        "interior is running",
-    ]
+    assert [e["text"] for e in told if e["kind"] == "progress"] == ["bcd is running", "interior is running"]
 
 
 def test_compilation_and_the_work_of_a_lane_are_told_by_one_clock():
@@ -126,15 +123,11 @@ def test_the_winner_is_said_in_words():
     good, bad = problem.solve("interior"), problem.solve("burer_monteiro", rank=1)
     one.solution, other.solution = good, bad
     one.seconds, other.seconds = 2.0, 1.0
-    assert steps.winner(one, other, 1e-6).startswith(
-        "one wins: it is certified within 1e-06 after 2 s. other ends"
-    )
+    assert steps.winner(one, other, 1e-6).startswith("one wins: it alone is certified within 1e-06.")
     other.solution = good
     assert steps.winner(one, other, 1e-6).startswith("other wins, 2 times as quick")
     other.seconds = 1.9
     assert steps.winner(one, other, 1e-6).startswith("A draw")
-    one.solution, other.solution = bad, bad
-    assert "Neither" in steps.winner(one, other, 1e-6)
 
 
 def test_the_code_of_steps_and_of_a_race_runs(capsys):

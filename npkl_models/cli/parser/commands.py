@@ -111,8 +111,7 @@ COMMANDS = (
         "Learn a kernel from comparisons, and write coordinates. The exit status is 0 if the kernel is "
         "certified optimal, 1 if not, and 2 on bad usage.",
         """
-  npkl embed --triplets answers.csv --out map.csv
-  npkl embed --triplets answers.csv --components 3 --loss hinge --refine none""",
+  npkl embed --triplets answers.csv --components 3 --out map.csv""",
         (
             _file("--triplets", "csv of comparisons: three objects, of which the first is nearer to the "
                   "second than to the third; or four, of which the first two are nearer to each other than "
@@ -136,8 +135,7 @@ COMMANDS = (
         "The exit status is 0 if the relaxation is certified optimal, 1 if not, and 2 on bad usage.",
         """
   npkl locate distances.csv --anchors anchors.csv --out positions.csv --plot map.png
-  npkl locate distances.csv --anchors anchors.csv --bounds bounds.csv --loss absolute
-  npkl locate distances.csv --dimensions 3 --out positions.csv""",
+  npkl locate distances.csv --anchors anchors.csv --bounds bounds.csv --loss absolute""",
         (
             _file("distances", "csv of measured distances: two sensors, their distance, and perhaps a weight",
                   metavar="DISTANCES"),
@@ -169,12 +167,11 @@ COMMANDS = (
   npkl crosscheck
   npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
   npkl crosscheck --data my.csv --labels class --report page.html
-  npkl crosscheck --data usps --jobs 2 --resume folder
   npkl crosscheck theta1.dat-s --backends interior,sdp""",
         (
             GIVEN, *PROBLEM, *COMPARED, ("--json", TABLE[1]),
             _file("--resume", "store each answer in this folder, and use stored answers", "DIR"),
-            _file("--report", "write the table as an HTML page"),
+            _file("--report", "write tables, pictures, versions and machine as one HTML page"),
         ),
     ),
     Command(
@@ -203,7 +200,6 @@ COMMANDS = (
         "cones and sizes that each backend makes of the problem.",
         """
   npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
-  npkl explain --formulation simple_npkl --latex
   npkl explain --data my.csv --pairs pairs.csv --page handout.html""",
         (
             GIVEN, *PROBLEM, _flag("--latex", "print the formulas as LaTeX"),
@@ -239,16 +235,6 @@ COMMANDS = (
         "\n  npkl datasets\n  npkl datasets --data-home ~/data",
         (_option("--data-home", FIELDS["data_home"].words, metavar="DIR"),),
         run="lists.datasets",
-    ),
-    Command(
-        "report", "cross-check a problem and write one HTML page",
-        "Solve one problem with every backend, and write tables, pictures, versions and machine as one "
-        "page. The page needs no other file. The exit status is that of npkl crosscheck.",
-        """
-  npkl report --data wine --n 80 report.html
-  npkl report --data my.csv --pairs pairs.csv --backends bcd,interior report.html""",
-        (*PROBLEM, _file("page", "the page to write: .html", None), *COMPARED),
-        run="crosscheck.report",
     ),
     Command(
         "export", "write a problem for other solvers, and certify their answers",
