@@ -17,7 +17,7 @@ from npkl_models.cover.cover import Cover, Covered
 from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
 from npkl_models.cover.parameters import Axis, own_value
 from npkl_models.cover.parameters import with_parameter as with_parameter
-from npkl_models.errors import ProblemError, SolverError, instance, optional
+from npkl_models.errors import ProblemError, SolverError, instance
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array, real_number
 from npkl_models.problem import Problem
@@ -110,8 +110,9 @@ class Path:
         return self.cover.at(value)
 
     def to_frame(self) -> Any:
-        """The path as a pandas DataFrame, with a row for each value (needs the extra ``frame``)."""
-        pd = optional("pandas", "to_frame", "frame")
+        """The path as a pandas DataFrame, with a row for each value."""
+        import pandas as pd
+
         columns = ("objective", "relative_gap", "rank", "iterations")
         return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.values).rename_axis(
             self.parameter

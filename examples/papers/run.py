@@ -276,6 +276,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
+For a user: the tables of the papers can be made again. Fewer than half of the claims hold in every case.
+
 `python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; here on two machines and never in one piece). The runs that record their CPU seconds add up to {hours:.1f} hours of one core. The tables of KML, the pictures and the preparation of the runs record none, so the time of the whole on two cores has not been measured.
 The number beside a command says which of the two kinds its runs are. **Runs of --quick are a first look**: two draws decide little. A table that is not run in whole yet says --quick.
 

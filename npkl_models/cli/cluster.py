@@ -101,7 +101,7 @@ def _points(options: argparse.Namespace) -> tuple[Dataset, Array, Recipe]:
         data = tables.read_points(recipe.data, recipe.labels, recipe.ids)
     else:
         data = datasets.load(recipe.data, recipe.data_home)
-    X = scaled(data.X, options.scaling)
+    X = scaled(data.X, recipe.scaling)
     for words in (data.about, unscaled(X, data.columns or None)):
         if words:
             say(f"{data.name}: {words}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDE = 240  # columns without a terminal and without the variable COLUMNS
+WIDE = 100  # columns without a terminal and without the variable COLUMNS
 
 
 def printer(stderr: bool = False) -> Console:
@@ -42,9 +42,12 @@ def say(what: Any, soft_wrap: bool = True) -> None:
     printer().print(what, markup=False, highlight=False, soft_wrap=soft_wrap)
 
 
-def new_table(title: str | None = None) -> Table:
-    """An empty table in the style of all commands."""
+def new_table(columns: Iterable[str], title: str | None = None, right: Container[str] = ()) -> Table:
+    """An empty table in the style of all commands; on a narrow terminal, cells are folded and never cut."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return table

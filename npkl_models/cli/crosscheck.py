@@ -1,4 +1,4 @@
-"""``npkl crosscheck`` and ``npkl report``: one problem with every backend, as a table or a page."""
+"""``npkl crosscheck``: one problem with every backend, as a table or a page."""
 
 from __future__ import annotations
 
@@ -65,23 +65,9 @@ def _run(
         )  # fmt: skip
 
 
-def report(options: argparse.Namespace) -> int:
-    """Write the cross-check of a problem as one page; returns the exit status."""
-    output.check(options.page, "the page", output.PAGE)
-    given = asked(options)
-    with output.progress(f"{given.problem.name}, n = {given.problem.n}"):
-        found = crosscheck(given.problem, options.backends, n_jobs=options.jobs, **given.recipe.solving())
-    found.report(options.page, made=given.made)
-    say(f"{options.page}: {found.headline()}")
-    return 0 if found.agrees else 1
-
-
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     shown = COLUMNS if console.width >= WIDE else found.narrow
-    table = new_table(title)
-    for name in shown:
-        left = name in LEFT
-        table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")
+    table = new_table(shown, title, right={*shown} - {*LEFT})
     declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
     for row in (row for row in found.rows if row.backend not in declined):
         tone = "green" if row.verdict == "agrees" else "dim" if not row.ran else "red"
@@ -91,5 +77,5 @@ def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     console.print(table)
     if declined:
         line = f"Not for this problem: {', '.join(declined)} (--json has the reasons)"
-        console.print(line, style="dim", markup=False, highlight=False)
-    console.print(f"{found.headline()}\n", markup=False, highlight=False)
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    say(f"{found.headline()}\n")

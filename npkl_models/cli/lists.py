@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from rich.console import OverflowMethod
-
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.data.datasets import names, origin
 from npkl_models.routes import get_backend
@@ -28,16 +26,12 @@ def backends(options: argparse.Namespace) -> int:
 def datasets(options: argparse.Namespace) -> int:
     """Print the names of the data sets, and the origin of each; returns the exit status."""
     rows = ((name, origin(name, options.data_home)) for name in names())
-    _print(("name", "where it comes from"), rows, overflow="fold")
+    _print(("name", "where it comes from"), rows)
     return 0
 
 
-def _print(
-    columns: Iterable[str], rows: Iterable[Iterable[str]], overflow: OverflowMethod = "ellipsis"
-) -> None:
-    table = new_table()
-    for name in columns:
-        table.add_column(name, overflow=overflow)
+def _print(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    table = new_table(columns)
     for row in rows:
         table.add_row(*(cell.replace("[", "\\[") for cell in row))
     printer().print(table)

@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
     except (NPKLError, OSError) as error:
         if interrupts.recorded():  # other code has turned the signal into another error
             return _interrupted()
-        printer(stderr=True).print(f"npkl: {error}", style="red", markup=False, highlight=False)
+        console = printer(stderr=True)
+        console.print(f"npkl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         return USAGE
     except KeyboardInterrupt:
         return _interrupted()

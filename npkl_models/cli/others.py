@@ -17,11 +17,14 @@ from npkl_models.problem import Problem
 def export(options: argparse.Namespace) -> int:
     """Write a problem for other solvers, or certify a solution of theirs; returns the exit status."""
     output.check(options.out)
+    output.check(options.json, "--json", (".json",))
     output.check(options.target, "the file to write", (".dat-s", ".npz"))
     if not (is_program(options.source.name) or options.source.suffix == ".npz"):
         raise ProblemError(f"the problem must be a file that ends with .dat-s or .npz, got {options.source}")
-    if options.out is not None and options.answer is None:
-        raise ProblemError("--out must go with --answer FILE, whose judged answer it keeps; got none")
+    if (options.out or options.json) is not None and options.answer is None:
+        raise ProblemError(
+            "--out and --json must go with --answer FILE, whose judged answer they keep; got none"
+        )
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
     problem = (
@@ -37,13 +40,14 @@ def export(options: argparse.Namespace) -> int:
     if options.answer is None:
         return 0
     found = judge_sdpa(problem, options.answer, options.tol)
-    return output.told(found, options.out)
+    return output.told(found, options)
 
 
 def judge(options: argparse.Namespace) -> int:
     """Certify an answer to a file in SDPA's sparse format; returns the exit status."""
     output.check(options.out)
+    output.check(options.json, "--json", (".json",))
     found = judge_file(
         options.source, options.answer, Problem, options.tol, options.feasibility or FEASIBILITY
     )
-    return output.told(found, options.out)
+    return output.told(found, options)

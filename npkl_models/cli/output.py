@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 from collections.abc import Iterator, Mapping
@@ -22,19 +23,14 @@ PAGE, PICTURE = (".html", ".htm"), (".png", ".svg", ".pdf")
 
 
 class _Line(logging.Handler):
-    """A handler that shows the last message of a run, with its iterations per second."""
+    """A handler that shows the last message of a run."""
 
     def __init__(self, line: status.Status) -> None:
         super().__init__(logging.INFO)
         self.line = line
 
     def emit(self, record: logging.LogRecord) -> None:
-        args, text = record.args, record.getMessage()
-        if isinstance(args, tuple) and len(args) >= 2:
-            iteration, seconds = args[0], args[1]
-            if isinstance(iteration, int) and isinstance(seconds, float) and seconds > 0:
-                text += f" ({iteration / seconds:.3g} a second)"
-        self.line.update(text)
+        self.line.update(record.getMessage())
 
 
 @contextmanager
@@ -95,11 +91,12 @@ def write_document(path: Path | TextIO, value: Any) -> None:
         path.flush()
 
 
-def told(solution: Solution, out: Path | TextIO | None) -> int:
+def told(solution: Solution, options: argparse.Namespace) -> int:
     """Print a solution, write it if asked to, and return the exit status."""
     say(solution.summary())
-    if out is not None:
-        write(out, solution)
+    for path in (options.out, options.json):
+        if path is not None:
+            write(path, solution)
     return status_of(solution)
 
 

@@ -10,7 +10,7 @@ import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
-from npkl_models.cli.console import new_table, printer
+from npkl_models.cli.console import new_table, printer, say
 from npkl_models.errors import ProblemError
 from npkl_models.path import Path as Answers
 from npkl_models.path import regularization_path
@@ -20,7 +20,8 @@ COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "second
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.out, kinds=(".json",))
+    for name in ("out", "json"):
+        output.check(getattr(options, name), f"--{name}", (".json",))
     output.check_picture(options.plot)
     grid = values(options.values)
     whole = isinstance(grid, tuple)
@@ -35,17 +36,18 @@ def run(options: argparse.Namespace) -> int:
             given.problem, options.parameter, grid, given.recipe.backend, n_jobs=options.jobs, **solving
         )
     _show(found, given.title)
-    if options.out is not None:
-        rows = [
-            {found.parameter: value, **output.described(solution)}
-            for value, solution in zip(found.values.tolist(), found.solutions, strict=True)
-        ]
-        output.write_document(options.out, rows)
+    rows = [
+        {found.parameter: value, **output.described(solution)}
+        for value, solution in zip(found.values.tolist(), found.solutions, strict=True)
+    ]
+    for path in (options.out, options.json):
+        if path is not None:
+            output.write_document(path, rows)
     if options.plot is not None:
         drawn = plots.envelopes(found)[0] if whole else plots.path(found)
         output.write_picture(options.plot, drawn)
     if whole:
-        printer().print(str(found))
+        say(str(found))
         return 1 if found.uncovered else 0
     return 0 if all(solution.status is Status.OPTIMAL for solution in found.solutions) else 1
 
@@ -66,9 +68,7 @@ def values(text: str) -> list[float] | tuple[float, float]:
 
 
 def _show(found: Answers, title: str) -> None:
-    table = new_table(title)
-    for name in (found.parameter, *COLUMNS):
-        table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
+    table = new_table((found.parameter, *COLUMNS), title, right=(found.parameter, *COLUMNS[:-1]))
     for value, solution in zip(found.values, found.solutions, strict=True):
         gap = solution.certificate if solution.V is not None else None
         table.add_row(

@@ -14,10 +14,11 @@ from npkl_models.solve.choice import choose_backend
 def solve(options: argparse.Namespace) -> int:
     """Solve one problem, print and store the solution with its certificate; returns the exit status."""
     output.check(options.out)
+    output.check(options.json, "--json", (".json",))
     found = asked(options)
     with output.progress(f"{found.problem.name}, n = {found.problem.n}"):
         solution = found.problem.solve(found.recipe.backend, **found.recipe.solving())
-    return output.told(solution, options.out)
+    return output.told(solution, options)
 
 
 def explain(options: argparse.Namespace) -> int:

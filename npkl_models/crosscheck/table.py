@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import optional
 from npkl_models.files.atomic import finite
 from npkl_models.problem import Problem
 from npkl_models.show.page import table as html_table
@@ -167,8 +166,9 @@ class CrossCheck:
         return json.dumps(document, indent=2, default=_plain)
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame, with a row for each backend (needs the extra ``frame``)."""
-        pd = optional("pandas", "to_frame", "frame")
+        """The table as a pandas DataFrame, with a row for each backend."""
+        import pandas as pd
+
         return pd.DataFrame([asdict(row) for row in self.rows]).set_index("backend")
 
     def plot(self, ax: Any = None) -> Any:

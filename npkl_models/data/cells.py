@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -51,7 +52,7 @@ class Cells:
     mark: str
     names: list[str]
     width: int
-    lines: list[int]
+    lines: Sequence[int]
     start: int
 
     @property
@@ -61,16 +62,20 @@ class Cells:
 
     def texts(self, columns: Sequence[int]) -> DataFrame:
         """Columns as text without blanks around it."""
-        found: DataFrame = self._read(columns, dtype=str)
-        return found.apply(lambda column: column.astype(object).str.strip())
+        found: DataFrame = self._read(columns, dtype=object)
+        return found.apply(lambda column: column.str.strip())
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """Columns of finite numbers."""
-        found = self._read(columns)
-        out = np.stack([self.floats(found[k]) for k in columns], axis=1)
-        wrong = np.argwhere(~np.isfinite(out))
-        if wrong.size:
-            self.refuse(int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
+        """Columns of finite numbers, read by blocks of rows, which bounds the memory of their texts."""
+        out, row = np.empty((len(self.lines), len(columns))), 0
+        for found in self._read(columns, chunksize=2**18 // self.width + 1):
+            block = out[row : row + len(found)]
+            for place, k in enumerate(columns):
+                block[:, place] = self.floats(found[k])
+            wrong = np.argwhere(~np.isfinite(block))
+            if wrong.size:
+                self.refuse(row + int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
+            row += len(found)
         return out
 
     def floats(self, column: Any) -> Array:
@@ -117,10 +122,10 @@ class Cells:
             return ""
         label = self.names[k] if self.names else f"{k} (counted from 0)"
         distinct = len(set(given)) == len(column)
-        kinds = "names of the rows say --ids" if distinct else "the classes say --labels"
+        kind, field = ("names of the rows", "ids") if distinct else ("the classes", "labels")
         return (
-            f"; {self.column(k)} holds text: if these are {kinds} {label}, else leave "
-            "it out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
+            f"; {self.column(k)} holds text: if these are {kind}, give {label} as {field}, else leave it "
+            "out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
         )
 
 
@@ -214,10 +219,10 @@ def _rows(path: Path, raw: bytes, mark: str) -> Iterator[Row]:
         raise ProblemError(f"{path} must be a text file with commas: {where}") from None
 
 
-def _shape(path: Path, rows: Iterator[Row]) -> tuple[int, list[int]]:
+def _shape(path: Path, rows: Iterator[Row]) -> tuple[int, Sequence[int]]:
     """The number of columns, and the lines of the rows without blank rows at the end."""
     width = count = 0
-    lines: list[int] = []
+    lines = array("q")  # eight bytes a row
     odd: tuple[int, list[str]] | None = None
     for line, cells, _ in rows:
         width = width or len(cells)

@@ -67,6 +67,12 @@ class Dataset:
         ids = tuple(self.ids[k] for k in chosen) if self.ids else ()
         return replace(self, X=self.X[chosen], y=y, ids=ids)
 
+    def scaled(self, how: str) -> Dataset:
+        """The set with columns of mean 0 and deviation 1 ("standard"), or in [0, 1] ("minmax")."""
+        from sklearn.preprocessing import minmax_scale, scale
+
+        return replace(self, X={"standard": scale, "minmax": minmax_scale}[how](self.X))
+
 
 @dataclass(frozen=True)
 class Source:

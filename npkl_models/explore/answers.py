@@ -202,7 +202,8 @@ def program(
     kind: str, made: Made, form: Form, names: Sequence[str] = (), span: tuple[float, float, int] | None = None
 ) -> str:
     """One of `PROGRAMS`, for the backends ``names`` or for the values ``span`` of gamma."""
-    how = f"{form.recipe.backend!r}, {form.solving_words()}"
+    one = names[0] if len(names) == 1 else form.recipe.backend
+    how = f"{one!r}, {form.solving_words(one)}"
     given = {"names": list(names), "span": span, "gamma": form.recipe.gamma, "how": how}
     lines = PROGRAMS[kind].format(**given, keywords=form.solving_words(*names)).split("\n")
     return made.script.code(*lines, imports=IMPORTS.get(kind, ()))

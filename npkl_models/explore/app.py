@@ -112,8 +112,9 @@ class Web:
         return {"stopping": self.session.jobs.stop(request.query_params.get("key"))}
 
     def upload(self, request: Any, body: bytes) -> Any:
-        query = request.query_params
-        return self.session.uploads.keep(query.get("name", ""), body, query.get("kind", "points"))
+        query = dict(request.query_params)
+        columns = {name: query[name] for name in ("labels", "ids") if name in query}
+        return self.session.uploads.keep(query.get("name", ""), body, query.get("kind", "points"), **columns)
 
     def act(self, request: Any, body: bytes) -> Any:
         name = request.path_params["action"]

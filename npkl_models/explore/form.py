@@ -23,7 +23,7 @@ INT = ("int | None", None)
 OWN = (
     Field(
         "wrong", "float | None", None, "of the drawn pairs, which get the wrong kind", "pairs",
-        label="Wrong on purpose, share", low=0, high=0.5, of=("pairs",),
+        label="Share of wrong pairs", low=0, high=0.5, of=("pairs",),
     ),
     Field("rank", *INT, "columns of the factor", "solver", label="Rank r", empty="auto", low=1),
     Field("max_iter", *INT, "at most", "solver", label="Iterations at most", empty="auto", low=1),
@@ -119,7 +119,7 @@ def formulations() -> dict[str, dict[str, Any]]:
     """For each formulation: its fields, its summary, the size of its basis, and the losses if not all."""
     out = {}
     for name, builder in FORMULATIONS.items():
-        used = fields_of(name, "")
+        used = (*fields_of(name, ""), "labels", "ids")  # the last two of a csv
         out[name] = {
             "fields": [*used, *(one.name for one in OWN if not one.of or set(one.of) & set(used))],
             "about": (builder.__doc__ or "").strip().split("\n")[0],

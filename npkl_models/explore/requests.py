@@ -30,7 +30,8 @@ class TokenMiddleware:
     """ASGI middleware that refuses requests from outside the page.
 
     A request must name one of the hosts (no foreign name that resolves to this machine), have the token as a
-    parameter of its address, and come from the page's own origin if it names an origin.
+    parameter of its address, come from the page's own origin if it names an origin, and not from another
+    site if the browser says where it comes from.
     """
 
     def __init__(self, app: Any, token: str, hosts: tuple[str, ...]) -> None:
@@ -60,6 +61,8 @@ class TokenMiddleware:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if headers.get(b"host", "") not in self.hosts:
             return f"this page is at {self.hosts[0]} only"
+        if headers.get(b"sec-fetch-site") == "cross-site":
+            return "another site has led here; copy the address into the browser's own line"
         if headers.get(b"origin") not in {None, *(f"http://{host}" for host in self.hosts)}:
             return "requests must come from the page itself"
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]

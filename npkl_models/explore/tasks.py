@@ -22,6 +22,7 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
 
 FEWER = 5  # restarts of k-means along a path
+FACTOR = "burer_monteiro"  # shows the factor at each iteration, and has no loop to compile
 PAUSE = 0.5  # seconds between two such evaluations
 
 
@@ -91,8 +92,9 @@ def compare(job: Job, form: Form, made: Made, backends: Sequence[str]) -> None:
 def step(job: Job, form: Form, made: Made) -> None:
     """Solve and keep the iterates; send the certificate of each shown iterate."""
     recorder = steps.Recorder(made.problem, job.watch, made.anchors)
-    shown = {"rank": "auto"} if form.recipe.backend == "auto" else {}  # of those that show a factor
-    solution = made.problem.solve(form.recipe.backend, callback=recorder, **form.solving() | shown)
+    free = form.recipe.backend == "auto" and made.problem.compatible_backends()[FACTOR] is None
+    name = FACTOR if free else form.recipe.backend
+    solution = made.problem.solve(name, callback=recorder, **form.solving(name))
 
     def progress(k: int, count: int) -> None:
         job.check()
@@ -101,7 +103,7 @@ def step(job: Job, form: Form, made: Made) -> None:
 
     found = steps.numbers(recorder.judged(solution.V, progress), made.labels, made.anchors)
     about = {"status": solution.status.name, "seen": len(recorder.rows)}
-    job.tell("steps", **found, **about, code=answers.program("step", made, form))
+    job.tell("steps", **found, **about, code=answers.program("step", made, form, [name]))
 
 
 def compete(job: Job, form: Form, made: Made, backends: Sequence[str]) -> None:
@@ -115,7 +117,6 @@ def compete(job: Job, form: Form, made: Made, backends: Sequence[str]) -> None:
     for lane in lanes:
         job.check()
         job.tell("progress", text=f"{lane.name} is running")
-
         lane.run(made.problem, form.solving(*backends), job)
     words = steps.winner(lanes[0], lanes[1], form.recipe.tol)
     told = {"lanes": [lane.numbers() for lane in lanes], "words": words}

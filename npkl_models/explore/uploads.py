@@ -42,8 +42,8 @@ class Uploads:
         if "folder" in self.__dict__:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def keep(self, name: str, content: bytes, kind: str = "points") -> dict[str, str]:
-        """Keep a file of one of `KINDS`, and check its content."""
+    def keep(self, name: str, content: bytes, kind: str = "points", **columns: str) -> dict[str, str]:
+        """Keep a file of one of `KINDS`, and check its content; ``columns`` are labels and ids of points."""
         if len(content) > MOST_FILE:
             raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
         chosen("kind of file", kind[:LONGEST], KINDS)
@@ -55,7 +55,7 @@ class Uploads:
         path.parent.mkdir()
         try:
             write_bytes(path, content)
-            about = KINDS[kind](path)
+            about = KINDS[kind](path, **{name: one for name, one in columns.items() if one})
         except Exception as error:
             shutil.rmtree(path.parent, ignore_errors=True)
             if isinstance(error, NPKLError | OSError):
@@ -71,8 +71,8 @@ class Uploads:
         return re.sub(rf"{re.escape(str(self.folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
 
 
-def _points(path: Path) -> str:
-    data = read_points(path)
+def _points(path: Path, **columns: str) -> str:
+    data = read_points(path, columns.get("labels"), columns.get("ids"))
     about = "; ".join(filter(None, (data.about, unscaled(data.X, data.columns or None))))
     classes = np.unique(data.y[data.y >= 0]).size
     return f"{data.n} points, {classes or 'no'} classes; {about or f'{data.X.shape[1]} features'}"
@@ -98,7 +98,7 @@ def _anchors(path: Path) -> str:
     return f"{points.size} anchors in {positions.shape[1]} dimensions"
 
 
-KINDS: dict[str, Callable[[Path], str]] = {
+KINDS: dict[str, Callable[..., str]] = {
     one.__name__[1:]: one for one in (_points, _pairs, _comparisons, _distances, _anchors)
 }
 """For each kind of file, what is said of it; reading checks it."""

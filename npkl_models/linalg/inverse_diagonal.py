@@ -14,8 +14,7 @@ from npkl_models.linalg import Array, Index, Matrix
 
 
 def inverse_diagonal(L: Matrix) -> Array:
-    """The diagonal (n,) of the inverse of L L', for a lower triangle L (n x n, CSC, sorted indices).
-    """
+    """The diagonal (n,) of the inverse of L L', for a lower triangle L (n x n, CSC, sorted indices)."""
     start = _blocks(L)
     rows, above = _fronts(L, start)
     children = np.bincount(above[above >= 0], minlength=above.size)

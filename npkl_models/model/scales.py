@@ -39,7 +39,7 @@ def unscaled(points: Any, names: Any = None, metric: str = "euclidean") -> str:
     return (
         f"the features of X have unlike scales: {which} makes {share[first]:.1%} of the squared distances, "
         f"and {varying.size // 2} of {varying.size} features make {least:.2g} of them; scale the features "
-        "(sklearn.preprocessing.StandardScaler), unless this is intended"
+        "(scaling standard; in Python, sklearn's StandardScaler), unless this is intended"
     )
 
 

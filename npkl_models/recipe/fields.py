@@ -124,11 +124,11 @@ class Fields:
     )  # fmt: skip
     labels: str | None = _asked(
         None, "the column of a csv that holds the classes: its name, its number, or none", "data",
-        metavar="COLUMN", of=("csv",),
+        label="Column of classes", empty="found by its name", metavar="COLUMN", of=("csv",),
     )  # fmt: skip
     ids: str | None = _asked(
         None, "the column of a csv that names the rows, as a file of pairs then does", "data",
-        metavar="COLUMN", of=("csv",),
+        label="Column of names", metavar="COLUMN", of=("csv",),
     )  # fmt: skip
     data_home: str | None = _asked(
         None, f"the folder of data sets; the default is ${FOLDER_VARIABLE}", "data", metavar="DIR",
@@ -137,6 +137,11 @@ class Fields:
     n: int | None = _asked(
         None, "use only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2,
         special=(Special(PAGE, 60, "a problem with 60 points is solved at once"),),
+    )  # fmt: skip
+    scaling: str = _asked(
+        "raw", "how the columns are scaled before the graph is made", "data", label="Scaling",
+        choices=("raw", "standard", "minmax"), of=("X", "L", "basis", "W", "observed", "comparisons"),
+        special=(Special(ESTIMATOR, "standard", "a column of large numbers would decide the clusters"),),
     )  # fmt: skip
     n_neighbors: int = _asked(
         5, "neighbours of each point in the graph", "data", label="Neighbours", metavar="N", low=1,
@@ -150,7 +155,7 @@ class Fields:
     pairs: float | str = _asked(
         0.6, "SHARE: draw SHARE times n must-links, and as many cannot-links, from the classes; FILE: a csv "
         "of pairs: two row numbers that begin at 0, or names as --ids has them, then must or cannot", "pairs",
-        label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
+        label="Pairs of each kind, share of n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
     comparisons: str | None = _asked(
         None, "FILE: a csv of comparisons, as for npkl embed, in place of a set of which ten a point are "

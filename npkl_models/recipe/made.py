@@ -122,6 +122,8 @@ def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
         data = script.do("data", datasets.load, "nm.datasets.load", asked.data, data_home=asked.data_home)
     if asked.n is not None and asked.n != data.value.n:
         data = script.do("data", data.value.subset, "data.subset", asked.n, random_state=asked.seed)
+    if asked.scaling != "raw":
+        data = script.do("data", data.value.scaled, "data.scaled", asked.scaling)
     return data
 
 

@@ -16,7 +16,7 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.fields import Fields
 from npkl_models.recipe.script import Script, Shown
 
-FROM_POINTS = ("data", "labels", "data_home", "n", "n_neighbors")
+FROM_POINTS = ("data", "labels", "ids", "data_home", "n", "scaling", "n_neighbors")
 """The fields that a problem of such a file does not use."""
 
 

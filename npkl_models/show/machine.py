@@ -36,12 +36,10 @@ def machine() -> dict[str, str]:
         memory = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     known = {
-        "processor": processor,
-        "cores": str(allowed or 1),
-        "memory": memory,
+        "processor": processor, "cores": str(allowed or 1), "memory": memory,
         "system": f"{platform.system()} {platform.release()} ({platform.machine()})",
         "threads": os.environ.get("OMP_NUM_THREADS") or os.environ.get("OPENBLAS_NUM_THREADS") or "",
-    }
+    }  # fmt: skip
     return {name: text for name, text in known.items() if text}
 
 

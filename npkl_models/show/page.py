@@ -15,6 +15,11 @@ from npkl_models.errors import MissingDependencyError, NPKLError, optional
 
 Drawing = Callable[[Any], Any]
 """A function that draws on matplotlib axes."""
+TOKENS = re.compile(
+    r"\\[{}]|(?P<open>\\begin|\\left(?![a-z])|{)|(?P<close>\\end|\\right(?![a-z])|})"
+    r"|(?P<cut> (?=[+-] )|(?<=,\\; )|(?<=\\quad ))"
+)
+"""The brackets of a formula in LaTeX, and the places between them at which a line may break."""
 PIXELS = 96  # pixels per inch, as in browsers
 _ONE_AT_A_TIME = Lock()  # all threads of the process share the settings of matplotlib
 
@@ -44,10 +49,16 @@ def pre(text: str) -> str:
 
 
 def mathml(latex: str) -> str:
-    """A formula as MathML, which browsers display; its title is the LaTeX source."""
+    """A formula as MathML in pieces, between which a narrow page breaks lines; its title is the source."""
     from latex2mathml.converter import convert
 
-    drawn = str(convert(latex, display="block"))
+    cuts, depth = [0], 0
+    for token in TOKENS.finditer(latex):
+        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
+        if token.lastgroup == "cut" and depth == 0:
+            cuts.append(token.end())
+    pieces = (latex[begin:end] for begin, end in zip(cuts, [*cuts[1:], None], strict=True))
+    drawn = " ".join(str(convert(f"{{}}{piece}", display="block")) for piece in pieces)
     return f'<div class="formula" title="{html.escape(latex, quote=True)}">{drawn}</div>'
 
 

@@ -6,19 +6,21 @@ import pytest
 from commands import status
 
 SETS = ("--data", "iris", "--n", "20")
-ASKED = {
-    "crosscheck": (*SETS, "--backends", "bcd,interior", "--json", "-"),
-    "solve": (*SETS, "--out", "-"),
-    "path": (*SETS, "--parameter", "weight", "--values", "1,2", "--out", "-"),
-}
+ASKED = [
+    ("crosscheck", (*SETS, "--backends", "burer_monteiro,interior", "--json", "-")),
+    ("solve", (*SETS, "--out", "-")),
+    ("solve", (*SETS, "--json", "-")),
+    ("path", (*SETS, "--parameter", "weight", "--values", "1,2", "--out", "-")),
+    ("path", (*SETS, "--parameter", "weight", "--values", "1,2", "--json", "-")),
+]
 
 
-@pytest.mark.parametrize("command", ASKED)
+@pytest.mark.parametrize(("command", "words"), ASKED)
 def test_the_document_is_on_standard_output_and_the_rest_on_standard_error(
-    command, capsys, tmp_path, monkeypatch
+    command, words, capsys, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert status(command, *ASKED[command]) == 0
+    assert status(command, *words) == 0
     told = capsys.readouterr()
     document = json.loads(told.out)
     named = {"crosscheck": "problem", "solve": "objective", "path": 0}[command]
@@ -26,17 +28,31 @@ def test_the_document_is_on_standard_output_and_the_rest_on_standard_error(
     assert "iris" in told.err or "OPTIMAL" in told.err
     assert not [*tmp_path.iterdir()]
     target = tmp_path / "table.json"
-    assert status(command, *ASKED[command][:-1], str(target)) == 0
+    assert status(command, *words[:-1], str(target)) == 0
     whole, told = json.loads(target.read_text()), capsys.readouterr()
     assert whole.keys() == document.keys() if isinstance(whole, dict) else len(whole) == len(document)
     assert told.out
+
+
+@pytest.mark.parametrize("width", [None, 60])
+@pytest.mark.parametrize(
+    "words", [("backends",), ("backends", "interior"), ("path", *SETS, "--values", "1,2")]
+)
+def test_tables_are_as_wide_as_the_terminal_or_100_columns(words, width, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if width is not None:
+        monkeypatch.setenv("COLUMNS", str(width))
+    assert status(*words) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told
+    assert max(map(len, told.splitlines())) <= (width or 100)
 
 
 @pytest.mark.parametrize(
     ("command", "arguments", "words"),
     [
         ("cluster", ("iris", "--k", "3", "--out", "-"), "--out must be a file that ends with .csv, got -"),
-        ("report", ("-", *SETS), "the page must end with .html or .htm, got -"),
+        ("crosscheck", ("--report", "-", *SETS), "--report must end with .html or .htm, got -"),
     ],
 )
 def test_what_is_no_document_is_not_written_to_standard_output(

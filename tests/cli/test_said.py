@@ -8,7 +8,7 @@ from npkl_models.cli.main import main
 from npkl_models.model.scales import UnscaledWarning
 
 IRIS = nm.datasets.load("iris").subset(45)
-POINTS = ("solve", "explain", "crosscheck", "report")
+POINTS = ("solve", "explain", "crosscheck")
 
 
 @pytest.fixture
@@ -147,8 +147,7 @@ def test_an_option_that_is_not_said_is_not_refused(folder, capsys, command, form
     files = (
         ["--distances", "d.csv", "--anchors", "a.csv"] if form == "distances" else ["--comparisons", "c.csv"]
     )
-    page = ["page.html"] if command == "report" else []
-    said(capsys, command, "--formulation", form, *files, *page)
+    said(capsys, command, "--formulation", form, *files)
     if form == "distances":
-        text = said(capsys, command, "--formulation", form, *files, "--loss", "hinge", *page, code=2)
+        text = said(capsys, command, "--formulation", form, *files, "--loss", "hinge", code=2)
         assert "loss must be" in text or "unknown loss" in text

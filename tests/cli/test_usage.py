@@ -74,7 +74,6 @@ def test_a_path_of_weights_needs_losses(capsys):
         ["path", "--plot", "path.txt"],
         ["crosscheck", "--json", "nowhere/t.json"],
         ["crosscheck", "--report", "page.pdf"],
-        ["report", "page.pdf"],
         ["explain", "--page", "nowhere/page.html"],
         ["export", "problem.npz", "out.txt"],
         ["export", "my.csv", "out.dat-s"],

@@ -64,6 +64,9 @@ def test_nothing_is_done_for_strangers(client, session, path):
     assert (
         client.post(path, json={"form": FORM}, headers={"origin": "http://evil.example"}).status_code == 403
     )
+    for site, status in (("cross-site", {403}), ("same-origin", {200, 400}), ("none", {200, 400})):
+        reply = client.post(path, json={}, headers={"sec-fetch-site": site})
+        assert reply.status_code in status, site
     assert session.jobs.running is None
 
 
@@ -87,7 +90,7 @@ def test_choices_are_those_of_the_library(client):
     assert set(found["formulations"]) == set(nm.formulations.FORMULATIONS)
     assert set(found["backends"]) == set(nm.backends())
     choices = {field["name"]: field["choices"] for field in found["fields"] if field["choices"]}
-    assert choices.keys() == {"data", "formulation", "loss", "backend"}
+    assert choices.keys() == {"data", "scaling", "formulation", "loss", "backend"}
     assert set(choices["loss"]) == {"", *nm.LOSSES}  # a formulation has one of its own
     assert set(choices["formulation"]) == set(nm.formulations.FORMULATIONS)
     assert choices["backend"] == ["auto", *nm.backends(), *nm.backends("printed")]

@@ -32,7 +32,7 @@ def test_two_tabs_leave_each_others_screens_alone(opened, width):
     busy.locator("#status", has_text=re.compile("STOPPED|was stopped")).wait_for()
     quiet.locator("#other").wait_for(state="hidden")
     quiet.click("#run")
-    quiet.locator("#status", has_text="bcd: OPTIMAL").wait_for()
+    quiet.locator("#status", has_text="interior: OPTIMAL").wait_for()
     assert "digits" in busy.inner_text("#title")
     opened.complaints.clear()  # the refused request
 

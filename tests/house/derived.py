@@ -1,7 +1,7 @@
 """What lists other code is made of it: ``python tests/house/derived.py`` writes it all; tests compare.
 
 Written are the names that the command's parser knows without importing what they name, the types of options,
-the imports of formulations and backends, the public names with their stub, their place in docs/api.md, and the
+the imports of formulations and backends, the public names with their stub, their place in docs/api/builders.md, and the
 map of the house. So a loss, a formulation, a backend or an option is written in its own file alone.
 """
 
@@ -106,7 +106,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def api(text: str) -> str:
-    """docs/api.md with every formulation among the builders."""
+    """docs/api/builders.md with every formulation among the builders."""
     names = [name for found in builders().values() for name in found]
     missing = [name for name in names if not re.search(rf"^   {name}$", text, re.M)]
     return text.replace("   laplacian\n", "".join(f"   {name}\n" for name in missing) + "   laplacian\n", 1)
@@ -207,7 +207,8 @@ def written() -> dict[Path, str]:
         PACKAGE / "recipe" / "names.py": names(),
     }
     out = {path: _formatted(text, path) for path, text in made.items()}
-    out[ROOT / "docs" / "api.md"] = api((ROOT / "docs" / "api.md").read_text())
+    reference = ROOT / "docs" / "api" / "builders.md"
+    out[reference] = api(reference.read_text())
     return out | {ROOT / DOCUMENT: with_map((ROOT / DOCUMENT).read_text())}
 
 

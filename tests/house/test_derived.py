@@ -96,4 +96,4 @@ def test_command_and_names_have_what_was_added(extended):
 
 def test_types_and_documents_have_what_was_added(extended):
     assert "look_every: int" in (extended / "npkl_models" / "solve" / "keywords.py").read_text()
-    assert "   nearest\n" in (extended / "docs" / "api.md").read_text()
+    assert "   nearest\n" in (extended / "docs" / "api" / "builders.md").read_text()

@@ -234,10 +234,14 @@ def test_public_names_exist_and_are_documented():
         assert name in ("__version__", "LOSSES", "REGULARIZERS") or inspect.getdoc(thing), name
 
 
-def test_every_public_name_is_in_the_api_reference():
-    reference = (ROOT / "docs" / "api.md").read_text()
-    missing = [name for name in nm.__all__ if name != "__version__" and name not in reference]
-    assert not missing
+def test_every_public_name_has_a_page():
+    """A line of an autosummary makes a page of its own; tables of names and rooms have words."""
+    pages = [ROOT / "docs" / "api.md", *(ROOT / "docs" / "api").glob("*.md")]
+    reference = "\n".join(page.read_text() for page in pages)
+    listed = set(re.findall(r"^   (\w+)$", reference, re.M))
+    in_words = {name for name in ("LOSSES", "REGULARIZERS", "applications", "datasets", "formulations")
+                if f"``{name}" in reference}  # fmt: skip
+    assert set(nm.__all__) - {"__version__"} == (listed & set(nm.__all__)) | in_words
 
 
 def test_registries_hold_every_class():

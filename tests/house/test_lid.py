@@ -53,7 +53,7 @@ BUDGETS = {
     "lines of tests": (lambda: lines(TESTS), 30_600),
     "numeric constants at module level": (lambda: constants(PACKAGE), 720),
     "public names": (lambda: len(nm.__all__), 100),
-    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 26_100),
+    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }
 """What is counted, and the most that it may be. A change that lowers a number lowers it here, too."""

@@ -47,6 +47,7 @@ BAD = [
     ("time_limit", "0", "time_limit must be positive and finite, got 0.0"),
     ("formulation", "pcq", "unknown formulation 'pcq' (did you mean 'pcp'?); known are: colored_mvu"),
     ("loss", "hing", "unknown loss 'hing' (did you mean 'hinge'?); known are: absolute, excess, hinge"),
+    ("scaling", "log", "unknown scaling 'log'; known are: minmax, raw, standard"),
     ("rigour", "some", "unknown rigour 'some'; known are: probable, proved"),
     ("backend", "bcq", "unknown backend 'bcq' (did you mean 'bcd'?); known are: admm"),
     ("data", "irs", "unknown data set 'irs' (did you mean 'iris'?); known are: a1a"),
@@ -103,7 +104,7 @@ def test_the_page_asks_for_what_the_formulation_uses():
     shown = {one["name"]: one for one in controls()}
     for name, about in formulations().items():
         of_page = {field.name for field in OWN}
-        assert set(about["fields"]) - of_page == set(fields_of(name, ""))
+        assert set(about["fields"]) - of_page == {*fields_of(name, ""), "labels", "ids"}
         assert ("wrong" in about["fields"]) == ("pairs" in fields_of(name, ""))
         assert about["basis"] == ("20" if name in IN_BASIS else "none")
     assert shown["gamma"]["default"] == 1.0

@@ -16,7 +16,7 @@ from npkl_models.recipe.fields import ESTIMATOR, FIELDS, Fields
 from npkl_models.recipe.recipe import Recipe, fields_of
 
 RECIPES = [
-    Recipe(gamma=2.5, n=30, shift=0.0, cannot=-0.5),
+    Recipe(gamma=2.5, n=30, shift=0.0, cannot=-0.5, scaling="minmax"),
     Recipe(formulation="npkl", loss="hinge", n_basis=8, n=30, backend="burer_monteiro", seed=4),
     Recipe(formulation="npkl", loss="linear", row_norm=1, n=30, rigour="proved"),
     Recipe(formulation="simple_npkl", loss="square", p=3, trace_bound=12, n=30, tol=1e-7, feasibility=1e-6),
@@ -184,6 +184,7 @@ def test_defaults_of_one_place_are_those_of_the_estimators_and_have_a_reason():
     assert special == {
         ("gamma", "estimator"),
         ("n_neighbors", "estimator"),
+        ("scaling", "estimator"),
         ("time_limit", "page"),
         ("n", "page"),
     }

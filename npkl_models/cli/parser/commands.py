@@ -57,6 +57,10 @@ GIVEN = _option(
     ".dat-s.gz), instead of --data", nargs="?", metavar="FILE",
 )  # fmt: skip
 TABLE = _file("--out", "write the table as JSON (- for standard output)")
+ANSWER = (
+    _file("--out", "write the answer: .npz (everything), .json, or - for JSON"),
+    _file("--json", "write the numbers of the answer as JSON (- for standard output)"),
+)
 COMPARED = (
     _option(
         "--backends", f"some of {', '.join(BACKENDS)}, sdp[SCS]; all by default; as printed: "
@@ -75,8 +79,7 @@ COMMANDS = (
   npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json
   npkl solve theta1.dat-s --backend interior --out answer.npz""",
         (
-            GIVEN, *PROBLEM, *SOLVER,
-            _file("--out", "write the answer: .npz (everything), .json, or - for JSON"),
+            GIVEN, *PROBLEM, *SOLVER, *ANSWER,
         ),
         run="problems.solve",
     ),
@@ -91,9 +94,7 @@ COMMANDS = (
         (
             _option("data", f"a file (.csv, .npz or .libsvm), or a set: {', '.join(DATASETS)}",
                     metavar="FILE|NAME"),
-            _option("--scaling", "how the columns are scaled before the graph is made", default="standard",
-                    choices=("minmax", "raw", "standard")),
-            "labels", "ids", "data_home", "n_neighbors", "shift", "seed",
+            "labels", "ids", "data_home", "scaling", "n_neighbors", "shift", "seed",
             ("formulation", {"choices": ESTIMATED}), "loss", "gamma", *SOLVER,
             _option("--pairs", "csv of pairs with a header such as i,j,kind: two row numbers that begin at "
                     "0 (or names as --ids has them), then must or cannot; without pairs, the points "
@@ -117,8 +118,7 @@ COMMANDS = (
         "Learn a kernel from comparisons, and write coordinates. The exit status is 0 if the kernel is "
         "certified optimal, 1 if not, and 2 on bad usage.",
         """
-  npkl embed --triplets answers.csv --out map.csv
-  npkl embed --triplets answers.csv --components 3 --loss hinge --refine none""",
+  npkl embed --triplets answers.csv --components 3 --out map.csv""",
         (
             _file("--triplets", "csv of comparisons: three objects, of which the first is nearer to the "
                   "second than to the third; or four, of which the first two are nearer to each other than "
@@ -142,8 +142,7 @@ COMMANDS = (
         "The exit status is 0 if the relaxation is certified optimal, 1 if not, and 2 on bad usage.",
         """
   npkl locate distances.csv --anchors anchors.csv --out positions.csv --plot map.png
-  npkl locate distances.csv --anchors anchors.csv --bounds bounds.csv --loss absolute
-  npkl locate distances.csv --dimensions 3 --out positions.csv""",
+  npkl locate distances.csv --anchors anchors.csv --bounds bounds.csv --loss absolute""",
         (
             _file("distances", "csv of measured distances: two sensors, their distance, and perhaps a weight",
                   metavar="DISTANCES"),
@@ -175,12 +174,11 @@ COMMANDS = (
   npkl crosscheck
   npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
   npkl crosscheck --data my.csv --labels class --report page.html
-  npkl crosscheck --data usps --jobs 2 --resume folder
   npkl crosscheck theta1.dat-s --backends interior,sdp""",
         (
-            GIVEN, *PROBLEM, *COMPARED, _file("--json", TABLE[1]["help"]),
+            GIVEN, *PROBLEM, *COMPARED, ("--json", TABLE[1]),
             _file("--resume", "store each answer in this folder, and use stored answers", "DIR"),
-            _file("--report", "write the table as an HTML page"),
+            _file("--report", "write tables, pictures, versions and machine as one HTML page"),
         ),
     ),
     Command(
@@ -200,7 +198,7 @@ COMMANDS = (
             _option("--within", "the relative gap that is proved at every value of an interval A:B (default: "
                     "%(default)s)", type=float, default=1e-3, metavar="TOL"),
             _option("--jobs", "processes; each solves a part of the path", type=jobs, default=1),
-            TABLE, _plot("the path"),
+            TABLE, ("--json", TABLE[1]), _plot("the path"),
         ),
     ),
     Command(
@@ -209,7 +207,6 @@ COMMANDS = (
         "cones and sizes that each backend makes of the problem.",
         """
   npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
-  npkl explain --formulation simple_npkl --latex
   npkl explain --data my.csv --pairs pairs.csv --page handout.html""",
         (
             GIVEN, *PROBLEM, _flag("--latex", "print the formulas as LaTeX"),
@@ -247,16 +244,6 @@ COMMANDS = (
         run="lists.datasets",
     ),
     Command(
-        "report", "cross-check a problem and write one HTML page",
-        "Solve one problem with every backend, and write tables, pictures, versions and machine as one "
-        "page. The page needs no other file. The exit status is that of npkl crosscheck.",
-        """
-  npkl report --data wine --n 80 report.html
-  npkl report --data my.csv --pairs pairs.csv --backends bcd,interior report.html""",
-        (*PROBLEM, _file("page", "the page to write: .html", None), *COMPARED),
-        run="crosscheck.report",
-    ),
-    Command(
         "export", "write a problem for other solvers, and certify their answers",
         "Write a saved problem in SDPA's sparse format, or read one back. With --answer, certify the "
         "solution of another solver: the exit status is 0 if it is certified optimal, and 1 if not.",
@@ -270,8 +257,7 @@ COMMANDS = (
             _file("target", "the file to write: problem.dat-s or problem.npz", None, nargs="?"),
             _file("--answer", "the solution that CSDP, or DSDP with -save, wrote for the .dat-s of this "
                   "problem"),
-            _field("tol", "relative gap up to which a solution counts as optimal"),
-            _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
+            _field("tol", "relative gap up to which a solution counts as optimal"), *ANSWER,
         ),
         run="others.export",
     ),
@@ -287,8 +273,7 @@ COMMANDS = (
             _file("source", "the program in SDPA's sparse format: .dat-s or .dat-s.gz", None),
             _file("--answer", "an answer of CSDP, DSDP, SDPA or SDPLR, or a saved one (.npz)", required=True),
             _field("tol", "relative gap up to which a solution counts as optimal"),
-            _field("feasibility", "violation up to which a solution counts as feasible"),
-            _file("--out", "write the answer with its certificate: .npz, .json, or - for JSON"),
+            _field("feasibility", "violation up to which a solution counts as feasible"), *ANSWER,
         ),
         run="others.judge",
     ),

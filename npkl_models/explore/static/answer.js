@@ -7,8 +7,9 @@ import { work } from "/static/jobs.js?token={{token}}";
 import { keep } from "/static/link.js?token={{token}}";
 import { select } from "/static/tabs.js?token={{token}}";
 import { showNumbers } from "/static/formulas.js?token={{token}}";
+import { mark } from "/static/form.js?token={{token}}";
 import { showLesson } from "/static/failures.js?token={{token}}";
-import { codes, say, showCode, state } from "/static/state.js?token={{token}}";
+import { codes, relative, say, showCode, state } from "/static/state.js?token={{token}}";
 
 let rows = [], begun = 0;
 
@@ -18,6 +19,14 @@ export function clear() {
   begun = performance.now();
   $("verdict").hidden = $("live").hidden = $("audit").hidden = true;
   showNumbers(null);
+}
+
+// No panel shows an answer: those that stood there are of another form.
+export function forget() {
+  clear();
+  state.answered = null;
+  for (const id of ["stale", "along", "walked", "raced", "checked"]) $(id).hidden = true;
+  for (const id of ["figures", "winner"]) $(id).replaceChildren();
 }
 
 export function run() {
@@ -35,7 +44,7 @@ export function heard(event, key) {
     live();
     say(`${event.backend} is running, ${((performance.now() - begun) / 1000).toFixed(1)} s: iteration ${event.iteration}, objective ${number(event.objective, 8)}, bound ${number(event.bound, 8)}, rank ${event.rank}`);
   } else if (event.kind === "answer") show(event, key);
-  else if (event.kind === "conditions") showNumbers(event.numbers, event.live ? `At iteration ${event.iteration}, with the slopes of the losses as y:` : "");
+  else if (event.kind === "conditions" && !mark()) showNumbers(event.numbers, event.live ? `At iteration ${event.iteration}, with the slopes of the losses as y:` : "");
   else if (event.kind === "audit") showAudit(event);
   else if (event.kind === "clusters") Object.assign(state.answer, event) && facts();
 }
@@ -58,7 +67,7 @@ export function live(history = null, bound = null) {
     { x: all.seconds, y: all.bound, color: "var(--two)", name: "bound", marks: true, line: false },
   ], { x: "seconds", y: "objective, bound", range: [middle, last, ...near, ...objectives.slice(-3)] });
   chart($("live_gap"), [{
-    x: all.seconds, y: all.objective.map((f) => (f === null ? null : Math.max(0, f - best) / (1 + Math.abs(f) + Math.abs(best)))),
+    x: all.seconds, y: all.objective.map((f) => (f === null ? null : Math.max(0, relative(f, best)))),
     color: "var(--one)",
   }], { x: "seconds", y: "relative distance", logY: true });
   $("gap_caption").textContent = proved ? "Distance of the objective to the best certified bound" : "Distance to the best objective so far (no bound yet)";

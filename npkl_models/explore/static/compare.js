@@ -32,7 +32,7 @@ export function buildBackends() {
     const box = element("input", { type: "checkbox", value: name, checked: true });
     return element("label", {}, box, element("span", {}, name), element("small", {}, about));
   }));
-  for (const [id, value] of [["first", "bcd"], ["second", "interior"]]) {
+  for (const [id, value] of [["first", "admm"], ["second", "interior"]]) {
     $(id).replaceChildren(...known.map(([name]) => element("option", { value: name }, name)));
     $(id).value = value;
   }

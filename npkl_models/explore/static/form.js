@@ -2,14 +2,17 @@
 
 import { $, element } from "/static/dom.js?token={{token}}";
 import { ask } from "/static/net.js?token={{token}}";
-import { codes, complain, showCode, state } from "/static/state.js?token={{token}}";
+import { codes, complain, say, showCode, state } from "/static/state.js?token={{token}}";
 import { keep } from "/static/link.js?token={{token}}";
-import { showFormulas } from "/static/formulas.js?token={{token}}";
+import { showFormulas, showNumbers } from "/static/formulas.js?token={{token}}";
+import { forget } from "/static/answer.js?token={{token}}";
 
 const OWN = "(a file of my own)";
 const TOLD = ["formulation", "backend"]; // below which there is a line of words
 export const UPLOADS = ["data", "pairs", "comparisons", "distances", "anchors"];
-const uploads = {}; // the key of each file
+const COLUMNS = ["labels", "ids"]; // of a csv, in which they are looked for when it is loaded
+const uploads = {}, refused = {}, loads = {}; // by field: the key of a file, one to load again, how often
+let table = false; // whether the file of points is a csv
 let asked = 0, waiting = 0;
 
 export function form() {
@@ -32,25 +35,35 @@ export function relevant() {
   for (const box of document.querySelectorAll("[data-field]")) box.classList.toggle("off", !fields.includes(box.dataset.field));
   $("formulation_about").textContent = about;
   $("own").classList.toggle("off", $("data").value !== OWN);
+  for (const name of COLUMNS) $(name).closest(".field").classList.toggle("off", $("data").value !== OWN || !table);
   $("n_basis").placeholder = basis;
   for (const option of $("loss").options) option.disabled = option.value && losses.length && !losses.includes(option.value);
   if ($("loss").selectedOptions[0]?.disabled) $("loss").value = losses[0];
 }
 
+// Whether the page shows an answer of another form than the one that stands here.
+export function mark() {
+  const other = state.answered !== null && state.answered !== JSON.stringify(form());
+  $("stale").hidden = !other;
+  return other;
+}
+
 export function changed() {
   relevant();
   keep();
+  mark();
   clearTimeout(waiting);
   waiting = setTimeout(describe, 300);
 }
 
+function nothing() {
+  $("title").textContent = $("data").value === OWN && !uploads.data ? "Choose a file of points." : "The form does not say a problem.";
+  for (const id of ["words", "findings"]) $(id).replaceChildren();
+}
+
 export async function describe() {
   const own = ++asked;
-  if ($("data").value === OWN && !uploads.data) {
-    $("title").textContent = "Choose a file of points.";
-    $("words").textContent = "";
-    return;
-  }
+  if ($("data").value === OWN && !uploads.data) { nothing(); return; }
   try {
     const found = await ask("/api/describe", { form: form() });
     if (own !== asked) return;
@@ -58,13 +71,17 @@ export async function describe() {
     $("title").textContent = found.title;
     $("words").textContent = found.text;
     $("findings").replaceChildren(...found.findings.map((text) => element("li", {}, text)));
+    state.reference = found.reference;
     codes.run = found.code;
     codes.command = found.command;
     showCode();
+    if (mark()) showNumbers(null);
     showFormulas(found.formulas);
     offer(found);
   } catch (error) {
-    if (own === asked) complain(error);
+    if (own !== asked) return;
+    nothing();
+    complain(error);
   }
 }
 
@@ -87,18 +104,31 @@ function offer(found) {
 
 export async function upload(name) {
   const field = `${name}_upload`, about = `${name}_about`, kind = name === "data" ? "points" : name;
-  const file = $(field).files[0];
+  const file = $(field).files[0] ?? refused[name];
   uploads[name] = "";
+  const own = (loads[name] = (loads[name] ?? 0) + 1); // an earlier reply that comes later is not heard
+  if (name === "data" && file) {
+    table = /\.csv(\.gz|\.bz2)?$/.test(file.name);
+    relevant();
+  }
   if (file) {
+    const columns = name === "data" && table ? Object.fromEntries(COLUMNS.map((one) => [one, $(one).value.trim()])) : {};
     try {
-      const kept = await ask("/api/upload", file, { name: file.name, kind });
+      const kept = await ask("/api/upload", file, { name: file.name, kind, ...columns });
+      if (own !== loads[name]) return;
       uploads[name] = kept.key;
       $(about).textContent = kept.about;
       $("n").value = ""; // a file is taken as a whole
       complain(null);
     } catch (error) {
-      $(about).textContent = "";
+      if (own !== loads[name]) return;
+      $(about).textContent = `${file.name} was refused.`;
       $(field).value = "";
+      refused[name] = file;
+      forget();
+      nothing();
+      $("optimality").hidden = true;
+      say("No answer.");
       complain(error);
       return;
     }
@@ -122,6 +152,7 @@ export function build(fields) {
     if (field.name === "data") field.choices.push(OWN);
     $(`part_${field.part}`).append(control(field));
   }
-  $("data").closest(".field").after($("own"));
+  $("data").closest(".field").after($("own"), ...COLUMNS.map((name) => $(name).closest(".field")));
+  for (const name of COLUMNS) $(name).addEventListener("change", () => upload("data"));
   $("part_pairs").append($("links"));
 }

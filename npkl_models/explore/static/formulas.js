@@ -1,6 +1,7 @@
 // Primal and dual side by side: each summand with its number, and the conditions of optimality.
 
 import { $, element, markup, number, row } from "/static/dom.js?token={{token}}";
+import { state } from "/static/state.js?token={{token}}";
 
 const SMALL = 1e-5; // of objective and bound: what counts as zero
 const shown = { formulas: null, numbers: null, live: "" };
@@ -33,7 +34,7 @@ function verdict(open, size) {
 }
 
 function conditions(f, n) {
-  const size = n ? Math.abs(n.objective) + Math.abs(n.bound ?? n.objective) : 1;
+  const size = n ? state.reference + Math.abs(n.objective) + Math.abs(n.bound ?? n.objective) : 1;
   const fenchel = n?.fenchel.reduce((a, b) => a + b, 0);
   const low = n ? Math.min(0, n.min_eigenvalue) : null;
   const rows = [

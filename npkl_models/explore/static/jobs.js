@@ -4,6 +4,7 @@ import { $ } from "/static/dom.js?token={{token}}";
 import { ask, listen, onServer } from "/static/net.js?token={{token}}";
 import { complain, say, state } from "/static/state.js?token={{token}}";
 import { form } from "/static/form.js?token={{token}}";
+import { forget } from "/static/answer.js?token={{token}}";
 import { fragment } from "/static/link.js?token={{token}}";
 
 const POLL = 3000; // milliseconds
@@ -25,10 +26,12 @@ export async function work(action, body, words, heard) {
   busy(true);
   complain(null);
   say(`${words} …`);
+  const asked = JSON.stringify(form());
+  if (asked !== state.answered) forget();
   try {
     const { key } = await ask(`/api/${action}`, { form: form(), owner, ...body });
     kept?.setItem("npkl job", JSON.stringify({ key, action, fragment: fragment() }));
-    return await follow(key, heard);
+    return await follow(key, heard, asked);
   } catch (error) {
     const refused = error.message.startsWith("one thing at a time");
     complain(refused ? new Error(`Another tab is running. The server said: ${error.message}. Wait for its end, or press Stop.`) : error);
@@ -40,10 +43,10 @@ export async function work(action, body, words, heard) {
   }
 }
 
-// Hears a job that runs or has ended.
-export async function follow(key, heard) {
+// Hears a job that runs or has ended; asked is its form in text.
+export async function follow(key, heard, asked = JSON.stringify(form())) {
   busy(true);
-  state.key = key;
+  Object.assign(state, { key, answered: asked });
   let failed = false;
   try {
     await listen(key, (event) => {

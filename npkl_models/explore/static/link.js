@@ -3,7 +3,7 @@
 import { $, element } from "/static/dom.js?token={{token}}";
 import { copied, state } from "/static/state.js?token={{token}}";
 
-const BESIDE = { low: "0.1", high: "10", count: "20", first: "bcd", second: "interior" }; // fields outside the form
+const BESIDE = { low: "0.1", high: "10", count: "20", first: "admm", second: "interior" }; // fields outside the form
 
 const fields = () => [...$("form").elements].filter((one) => one.name && one.type !== "file");
 const usual = (name) => state.choices.fields.find((one) => one.name === name)?.default ?? "";

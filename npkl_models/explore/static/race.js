@@ -5,7 +5,7 @@ import { chart } from "/static/charts.js?token={{token}}";
 import { work } from "/static/jobs.js?token={{token}}";
 import { keep } from "/static/link.js?token={{token}}";
 import { select, whenShown } from "/static/tabs.js?token={{token}}";
-import { codes, say, showCode } from "/static/state.js?token={{token}}";
+import { codes, relative, say, showCode } from "/static/state.js?token={{token}}";
 
 const COLORS = ["var(--one)", "var(--two)"];
 const REPLAY = 6000; // milliseconds
@@ -61,7 +61,7 @@ function show() {
     { x: one.seconds, y: one.bound, color: COLORS[k], marks: true, line: false },
   ]), { x: "own seconds of the processor", y: "objective, bounds (hollow)", range, spanX: [0, last] });
   chart($("race_gap"), parts.map((one, k) => ({
-    x: one.seconds, y: one.objective.map((f) => (f === null ? null : Math.max(1e-12, (f - best) / (1 + Math.abs(f) + Math.abs(best))))), color: COLORS[k], name: lanes[k].name,
+    x: one.seconds, y: one.objective.map((f) => (f === null ? null : Math.max(1e-12, relative(f, best)))), color: COLORS[k], name: lanes[k].name,
   })), { x: "own seconds of the processor", y: "distance to the best bound", logY: true, spanX: [0, last] });
 }
 

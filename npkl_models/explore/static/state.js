@@ -2,13 +2,16 @@
 
 import { $ } from "/static/dom.js?token={{token}}";
 
-export const state = { choices: null, running: false, key: null, other: null, answer: null, failure: null };
+export const state = { choices: null, reference: 1, running: false, key: null, other: null, answer: null, answered: null, failure: null };
 export const codes = { run: "", path: "", table: "", steps: "", race: "", command: "" };
 
 export function complain(error) {
   $("error").hidden = error === null;
   $("error").textContent = error === null ? "" : error.message ?? String(error);
 }
+
+// A difference of objectives, relative as in the library's own gaps.
+export function relative(one, other) { return (one - other) / (state.reference + Math.abs(one) + Math.abs(other)); }
 
 export function say(text) { $("status").textContent = text; }
 

@@ -6,7 +6,7 @@ import { work } from "/static/jobs.js?token={{token}}";
 import { keep } from "/static/link.js?token={{token}}";
 import { bars, points } from "/static/picture.js?token={{token}}";
 import { select, whenShown } from "/static/tabs.js?token={{token}}";
-import { codes, say, showCode } from "/static/state.js?token={{token}}";
+import { codes, relative, say, showCode } from "/static/state.js?token={{token}}";
 
 let found = null, at = 0;
 
@@ -41,8 +41,7 @@ export function go(to) {
 
 function words() {
   const last = at === found.iteration.length - 1, low = found.min_eigenvalue[at];
-  const size = Math.abs(found.objective[at]) + Math.abs(found.best[at] ?? 0);
-  const gap = (found.objective[at] - found.best[at]) / size;
+  const gap = relative(found.objective[at], found.best[at] ?? -Infinity);
   const head = `Step ${at + 1} of ${found.iteration.length}${last ? ", the answer" : ""}: iteration ${found.iteration[at]}, objective ${number(found.objective[at], 8)}, best bound so far ${number(found.best[at], 8)}, rank ${found.rank[at]} in ${found.columns[at]} columns, smallest eigenvalue of the slack ${number(low, 4)}.`;
   if (gap < 1e-5) return `${head} The bound meets the objective: the kernel is optimal.`;
   if (low < 0) return `${head} The slack is not positive semidefinite: its eigenvector says where the kernel can still gain.`;
