@@ -25,12 +25,6 @@ def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str 
     drawn_from : {"clusters", "labels"}
         The partition that decides whether a pair is within a part; Xing et al. have "clusters". If all pairs
         are within parts, or all across, that kind decides alone.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.scores import weighted_rand_index
-    >>> weighted_rand_index([0, 0, 1, 1], [0, 0, 0, 1])
-    0.5
     """
     from sklearn.metrics.cluster import pair_confusion_matrix
 

@@ -82,7 +82,7 @@ def certify(
     --------
     >>> import npkl_models as nm
     >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
-    >>> solution = problem.solve()
+    >>> solution = problem.solve(tol=1e-9)
     >>> nm.certify(problem, solution.K).certifies(1e-6)
     True
     >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)

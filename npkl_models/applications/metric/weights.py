@@ -61,15 +61,6 @@ def local_weights(
     -------
     csr_array of shape (n, m)
         The weights. A point whose kernel values equal those of its nearest landmark has weight one there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.metric import local_weights
-    >>> x, landmarks = np.array([[0.5], [2.0]]), np.array([[0.0], [1.0], [2.0]])
-    >>> local_weights(x @ landmarks.T, landmarks @ landmarks.T, 2).toarray().round(3)
-    array([[0.5, 0.5, 0. ],
-           [0. , 0. , 1. ]])
     """
     between, own = (finite(real_array(A, "a kernel"), "a kernel") for A in (kernel, landmark_kernel))
     if own.ndim != 2 or own.shape[0] != own.shape[1] or between.ndim != 2 or between.shape[1] != len(own):
