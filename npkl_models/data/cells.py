@@ -68,7 +68,7 @@ class Cells:
     def numbers(self, columns: Sequence[int]) -> Array:
         """Columns of finite numbers, read by blocks of rows, which bounds the memory of their texts."""
         out, row = np.empty((len(self.lines), len(columns))), 0
-        for found in self._read(columns, chunksize=2**18 // self.width + 1):
+        for found in self._read(columns, chunksize=max(2**18 // self.width, 1_000)):
             block = out[row : row + len(found)]
             for place, k in enumerate(columns):
                 block[:, place] = self.floats(found[k])

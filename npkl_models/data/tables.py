@@ -105,7 +105,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         given = None if at is None else cells.texts([at])[at]
         y = NONE if given is None else _classes(given.tolist(), cells.floats(given))
         names = () if key is None else row_names(cells, key)
-        columns = tuple(cells.columns[k] for k in features)
+        columns = tuple(np.array(cells.columns)[features].tolist())
         about = about_columns(cells, columns, (at, key), y, left)
         return Dataset(path.stem, X, y, str(path), names, columns, about)
 
