@@ -40,7 +40,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
     gamma : "auto" or float
-        The number in exp(-gamma |x - y|^2) of "rbf"; "auto" is 1 / (2 d^2), d the mean distance between
+        The number in ``exp(-gamma |x - y|^2)`` of "rbf"; "auto" is 1 / (2 d^2), d the mean distance between
         landmarks.
     n_neighbors : int
         Number of landmarks whose weighted mean stands for a point.
