@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from functools import lru_cache
 from pathlib import Path
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -33,26 +32,18 @@ def _free() -> float:
 
 def _of_group() -> float:
     """The least difference of limit and use, of the control group and the groups that contain it."""
-    known = _limits(PROC, GROUPS)
-    return min((_number(limit) - min(_number(use), 2.0**62) for limit, use in known), default=math.inf)
-
-
-@lru_cache(maxsize=1)
-def _limits(proc: Path, groups: Path) -> list[tuple[Path, Path]]:
-    """The files with limit and use of the groups of this process, as far as they exist."""
-    found = []
-    for line in _lines(proc / "self" / "cgroup"):
+    least = math.inf
+    for line in _lines(PROC / "self" / "cgroup"):
         _, controllers, group = (*line.split(":", 2), "", "")[:3]
         for version, limit, use in VERSIONS:
             if controllers != version and version not in controllers.split(","):
                 continue
-            inside = groups / version / group.lstrip("/")
+            inside = GROUPS / version / group.lstrip("/")
             for folder in (inside, *inside.parents):
-                if (folder / limit).is_file():
-                    found.append((folder / limit, folder / use))
-                if folder == groups / version:
+                least = min(least, _number(folder / limit) - min(_number(folder / use), 2.0**62))
+                if folder == GROUPS / version:
                     break
-    return found
+    return least
 
 
 def _of_address_space() -> float:

@@ -142,12 +142,16 @@ class Pairs(Owner):
         """
         rows = rows[0] if isinstance(rows, tuple) else rows
         masked = isinstance(rows, slice) or np.asarray(rows).dtype == bool
-        rows = np.arange(self.n)[rows] if masked else np.asarray(rows)
-        ends = self._table
+        rows, ends = np.arange(self.n)[rows] if masked else np.asarray(rows), self._table
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= -self.n) & (rows < self.n)).all():
+            raise ProblemError(f"pairs must be picked by a list of points below {self.n}, got {rows}")
         if rows.size and rows.max() < 0:
-            number = sp.csr_array((np.arange(len(self)), (self.i, self.j)), shape=self.shape)
-            asked, ends = np.sort((rows + self.n).reshape(-1, 2)), np.arange(rows.size).reshape(-1, 2)
-            chosen = np.asarray(number[tuple(asked.T)])
+            number = sp.csr_array((np.arange(len(self)) + 1, (self.i, self.j)), shape=self.shape)
+            even = rows[: rows.size // 2 * 2] + self.n
+            asked, ends = np.sort(even.reshape(-1, 2)), np.arange(even.size).reshape(-1, 2)
+            chosen = np.asarray(number[tuple(asked.T)]) - 1
+            if rows.size % 2 or (chosen < 0).any():
+                raise ProblemError(f"numbers below 0 must be ends of known pairs, got {rows.tolist()[:10]}")
         else:
             place = np.full(self.n, -1)
             place[rows] = np.arange(rows.size)
