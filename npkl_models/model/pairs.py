@@ -135,33 +135,28 @@ class Pairs(Owner):
         return self.n, self.n
 
     def __getitem__(self, rows: Any) -> Pairs:
-        """The pairs between some points, which get new numbers, as scikit-learn's splitters ask for them.
-
-        In all points, numbers below 0 leave out the pairs that these points own (``owner``); numbers below 0
-        alone are ends of pairs, two and two. So asks `npkl_models.PairFolds`.
-        """
-        rows = rows[0] if isinstance(rows, tuple) else rows
-        masked = isinstance(rows, slice) or np.asarray(rows).dtype == bool
-        rows, ends = np.arange(self.n)[rows] if masked else np.asarray(rows), self._table
+        """The pairs between some points, numbered anew; numbers below 0 are those of `PairFolds.split`."""
+        rows, ends = rows[0] if isinstance(rows, tuple) else rows, self._table
+        every = isinstance(rows, slice) or np.asarray(rows).dtype == bool
+        rows = np.arange(self.n)[rows] if every else np.asarray(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= -self.n) & (rows < self.n)).all():
             raise ProblemError(f"pairs must be picked by a list of points below {self.n}, got {rows}")
         if rows.size and rows.max() < 0:
-            number = sp.csr_array((np.arange(len(self)) + 1, (self.i, self.j)), shape=self.shape)
-            even = rows[: rows.size // 2 * 2] + self.n
-            asked, ends = np.sort(even.reshape(-1, 2)), np.arange(even.size).reshape(-1, 2)
-            chosen = np.asarray(number[tuple(asked.T)]) - 1
-            if rows.size % 2 or (chosen < 0).any():
-                raise ProblemError(f"numbers below 0 must be ends of known pairs, got {rows.tolist()[:10]}")
+            even = (rows[: rows.size // 2 * 2] + self.n).reshape(-1, 2)
+            codes, asked = self.i * self.n + self.j, np.sort(even) @ [self.n, 1]
+            at, ends = np.searchsorted(np.sort(codes), asked), np.arange(even.size).reshape(-1, 2)
+            chosen = np.argsort(codes)[np.minimum(at, len(self) - 1)]
+            if rows.size % 2 or (codes[chosen] != asked).any():
+                raise ProblemError(f"numbers below 0 must be ends of known pairs, got {rows[:10]}")
         else:
             place = np.full(self.n, -1)
             place[rows] = np.arange(rows.size)
-            left = np.isin(self.owner, rows[rows < 0] + self.n)
-            chosen = np.flatnonzero((place[ends] >= 0).all(axis=1) & ~left)
+            inside = (place[ends] >= 0).all(axis=1)
+            chosen = np.flatnonzero(inside & ~np.isin(self.owner, rows[rows < 0] + self.n))
             ends = place[ends[chosen]]
         order = np.argsort(-self.sign[chosen], kind="stable")  # must-links first
-        weights = None if self.weights is None else self.weights[chosen[order]]
         must, cannot = np.split(ends[order], [int(np.sum(self.sign[chosen] > 0))])
-        return Pairs(rows.size, must, cannot, weights)
+        return Pairs(rows.size, must, cannot, None if self.weights is None else self.weights[chosen[order]])
 
     @property
     def owner(self) -> Index:
