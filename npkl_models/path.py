@@ -25,7 +25,7 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.task_cache import place_of
-from npkl_models.workers import processors, spread
+from npkl_models.workers import here, processors, spread
 
 CHUNKS = 1  # pieces of the path for each process
 SHARE = 0.2  # share of a path's tolerance to which each kernel is solved
@@ -198,7 +198,7 @@ def regularization_path(
     )
     if tol is not None:
         return _covering(job, grid, tol, n_jobs)
-    if n_jobs == 1:
+    if here(n_jobs):
         return Path(parameter, grid, tuple(job(grid)), problem)
     pieces = [piece for piece in np.array_split(grid, processors(n_jobs) * CHUNKS) if piece.size]
     found = dict(spread(placed, [(job, k, piece) for k, piece in enumerate(pieces)], n_jobs))
@@ -219,9 +219,9 @@ def _tolerance(problem: Problem, parameter: str, values: Any, options: Any) -> f
 
 def _covering(job: PathChunk, grid: Array, tol: float, n_jobs: int) -> Path:
     """The path over an interval; each process covers a part of the interval."""
-    ends = np.geomspace(grid[0], grid[-1], processors(n_jobs) + 1 if n_jobs != 1 else 2)
+    ends = np.geomspace(grid[0], grid[-1], 2 if here(n_jobs) else processors(n_jobs) + 1)
     ends[0], ends[-1] = grid
-    if n_jobs == 1:
+    if here(n_jobs):
         cover = job.covering(float(grid[0]), float(grid[-1]), tol)
     else:
         solved = dict(spread(ended, [(job, value) for value in ends.tolist()], n_jobs))

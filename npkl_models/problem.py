@@ -115,17 +115,6 @@ class Problem(Statement):
         ------
         ProblemError
             If it is another problem, or has no values.
-
-        Examples
-        --------
-        >>> import npkl_models as nm
-        >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
-        >>> problem = nm.pcp(L, pairs)
-        >>> program = problem.to_cvxpy()
-        >>> value = program.solve(solver="CLARABEL")
-        >>> K, y = problem.read_cvxpy(program)
-        >>> nm.certify(problem, K, y, kind="kernel").certifies(1e-6)
-        True
         """
         return read_cvxpy(self, program)
 
@@ -216,15 +205,6 @@ class Problem(Statement):
         Notes
         -----
         Wu, thesis 2011, eqs. (3.13)-(3.14), with any A and b.
-
-        Examples
-        --------
-        >>> import npkl_models as nm
-        >>> import numpy as np
-        >>> nearest = nm.Problem.from_quadratic(np.eye(3), [-4.0, 0.0, 2.0], order=2)  # to diag(2, -1)
-        >>> nearest.solve().K.round(3) + 0.0
-        array([[2., 0.],
-               [0., 0.]])
         """
         return from_quadratic(A, b, constraints, order, basis, cls)
 

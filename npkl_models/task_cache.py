@@ -24,7 +24,7 @@ from npkl_models.files.gate import gate, json_of
 from npkl_models.model.storage import read
 from npkl_models.problem import Problem
 from npkl_models.solve.watch import INTERRUPTED
-from npkl_models.workers import configured, spread
+from npkl_models.workers import here, spread
 
 logger = logging.getLogger("npkl_models")
 SHORT = 16  # characters of a folder's name
@@ -84,8 +84,7 @@ def sweep(
             kept[key] = _Kept(Path(folder, names[key]), own, _tolerances(parts))
     found = {key: result for key, one in kept.items() if (result := one.read()) is not MISSING}
     calls = ((key, task, kept.get(key)) for key, task in tasks.items() if key not in found)
-    here = n_jobs == 1 and not configured()
-    for key, result in starmap(_run, calls) if here else spread(_run, calls, n_jobs):
+    for key, result in starmap(_run, calls) if here(n_jobs) else spread(_run, calls, n_jobs):
         found[key] = result
         if progress is not None:
             progress(key, len(found), len(tasks))

@@ -17,7 +17,7 @@ LOOK = 0.3  # seconds between two checks of the parent process
 _tied = threading.Event()
 
 
-def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
+def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int = -1) -> Iterator[Any]:
     """The results of calls in the order in which they end, from processes or from joblib's cluster.
 
     ``function`` and the arguments of each call must be picklable; ``n_jobs`` -1 means all cores.
@@ -36,10 +36,15 @@ def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_job
 
 
 def processors(n_jobs: int) -> int:
-    """The number of processes that ``n_jobs`` stands for."""
-    from joblib import cpu_count
+    """The number of processes that ``n_jobs`` stands for, or of the processors of joblib's cluster."""
+    from joblib import effective_n_jobs
 
-    return n_jobs if n_jobs > 0 else int(cpu_count())
+    return int(effective_n_jobs(-1 if configured() else n_jobs))
+
+
+def here(n_jobs: int = 1) -> bool:
+    """Whether calls run in this process, one after the other."""
+    return n_jobs == 1 and not configured()
 
 
 def configured() -> bool:

@@ -103,7 +103,6 @@ LATER = (
     "show/test_report.py::test_a_figure_that_cannot_be_drawn_says_why",
     "show/test_report.py::test_the_report_is_one_whole_page",
     "solve/test_portfolio.py::test_where_no_gap_is_known_the_point_that_meets_the_equalities_best_is_kept",
-    "test_task_cache.py::test_a_cluster_that_loses_a_worker_ends_the_sweep",
     "test_task_cache.py::test_a_path_in_chunks_is_the_same_path",
     "test_task_cache.py::test_results_come_back_in_order_and_failures_are_kept",
 )

@@ -1,4 +1,7 @@
-"""Predicted memory of a solve against what a fresh process takes: ``python memory.py [n ...]``."""
+"""Predicted memory of a solve against what a fresh process takes: ``python memory.py [n ...]``.
+
+``python memory.py --machines 8 100000`` counts what a sweep would send if eight machines had the rows of V.
+"""
 
 import json
 import subprocess
@@ -64,7 +67,47 @@ def fresh(backend: str, n: int) -> dict[str, float]:
     return found
 
 
-if sys.argv[1:2] == ["--one"]:
+def pieces(X: np.ndarray, count: int) -> np.ndarray:
+    """The machine of each point: halves along the longest principal axis, and halves of these."""
+    owner = np.zeros(len(X), dtype=np.intp)
+    for _ in range(int(np.log2(count))):
+        for k in np.unique(owner):
+            own = np.flatnonzero(owner == k)
+            Y = X[own] - X[own].mean(axis=0)
+            along = Y @ np.linalg.svd(Y, full_matrices=False)[2][0]
+            owner[own] = 2 * k + (along > np.median(along))
+    return owner
+
+
+def sent(owner: np.ndarray, i: np.ndarray, j: np.ndarray) -> int:
+    """Rows that machines receive: each machine once each row of another one that its own rows need."""
+    here, there = np.concatenate([i, j]), np.concatenate([j, i])
+    needed = np.stack([owner[here], there])[:, owner[here] != owner[there]]
+    return np.unique(needed, axis=1).shape[1]
+
+
+def exchanged(n: int, dimensions: int, machines: int, rank: int = 8) -> dict[str, float]:
+    """Bytes of a sweep for a point: of the matrix and V, and what is sent for the graph and for the pairs."""
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, dimensions)) + 4 * y[:, None] / np.sqrt(dimensions)
+    L = nm.laplacian(X, 10, shift=0.1).tocoo()
+    pairs = nm.Pairs.from_labels(y, round(0.6 * n), round(0.6 * n), 3)
+    owner, row = pieces(X, machines), 8 * rank
+    return {
+        "nonzeros": round(L.nnz / n, 1),
+        "held": round(12 * L.nnz / n + row),
+        "graph": round(row * sent(owner, L.row, L.col) / n, 1),
+        "pairs": round(row * sent(owner, pairs.i, pairs.j) / n, 1),
+        "flops": round(2 * rank * (L.nnz + 2 * len(pairs)) / n),
+    }
+
+
+if sys.argv[1:2] == ["--machines"]:
+    machines, sizes = int(sys.argv[2]), [int(word) for word in sys.argv[3:]]
+    found = {f"{n}, {d} dimensions": exchanged(n, d, machines) for n in sizes for d in (2, 3, 10)}
+    report(benchmark="machines", machines=machines, bytes_for_a_point=found)
+elif sys.argv[1:2] == ["--one"]:
     print(json.dumps(measured(sys.argv[2], int(sys.argv[3]))))
 else:
     rows = {}

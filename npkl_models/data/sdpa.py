@@ -15,6 +15,7 @@ would leave no positive definite K, and rounding errors would decide whether a s
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -143,7 +144,7 @@ def from_sdpa(path: str | Path, cls: type[S]) -> S:
     with gate(path, "a file in SDPA's sparse format"):
         text = text_of(path)
         if not text.startswith(f"*{MARK}\n"):
-            if MARK.split()[0] in text[: 2 * len(MARK)]:
+            if MARK.split()[0] in text[: 2 * len(MARK)] or re.match(rf"\*[A-Za-z0-9+/]{{{WIDTH}}}\s", text):
                 raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, got another first line")
             found = read_program(path, text)
             name = path.name.removesuffix(path.suffix if path.suffix in PACKED else "")

@@ -53,7 +53,9 @@ class Elimination:
 
     def lowest(self, below: float) -> tuple[Array, Array]:
         """The eigenpairs of S_AA + Diag(raised) that are nearest to -``below``, ascending."""
-        values, vectors = eigsh(self._own(self.raised), k=min(NEAREST, self.points.size - 1), sigma=-below)
+        block = self._own(self.raised)
+        start = np.random.default_rng(0).standard_normal(block.shape[0])
+        values, vectors = eigsh(block, k=min(NEAREST, block.shape[0] - 1), sigma=-below, v0=start)
         return values, vectors
 
     def _own(self, raised: Array) -> Matrix:

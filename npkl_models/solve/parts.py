@@ -67,6 +67,7 @@ def judged(
     """The solution of the whole problem from a point and multipliers, with a certificate of its own."""
     asked = {key: options[key] for key in ("tol", "feasibility", "rigour") if key in options}
     watch = RunMonitor(IterativeOptions(**asked), found.backend)
+    watch.seed = options.get("random_state", 0)
     status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
     claim = Claim(V, y, status, found.objective, found.iterations, words)
     out = judge(problem, found.backend, claim, watch)

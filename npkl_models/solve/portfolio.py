@@ -12,6 +12,8 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
@@ -20,11 +22,13 @@ from npkl_models.model.statement import Statement
 from npkl_models.presolve.step import Smaller, Step
 from npkl_models.presolve.steps import PARTS
 from npkl_models.solve.allowance import Allowance
+from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends
+from npkl_models.solve.registry import backends, register
+from npkl_models.workers import here, spread
 
 FAR_OFF = 0.1  # a point with a larger relative gap is no good start
 SHARPER = 0.3  # parts of a problem are solved to this share of tol
@@ -132,7 +136,13 @@ class Portfolio:
     def _in_turn(
         self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...]
     ) -> list[Solution]:
-        """Solve one part after the other, until the time is up or the callback stops the run."""
+        """Solve one part after the other, until the time is up or the callback stops the run.
+
+        On a cluster that joblib is configured for, each worker solves a part.
+        """
+        if len(smaller.problems) > 1 and options.get("callback") is None and not here():
+            solve = partial(_numbered, tuple(backends().values()), self, options, limit, steps)
+            return [one for _, one in sorted(spread(solve, enumerate(smaller.problems)), key=itemgetter(0))]
         started, found, own = time.perf_counter(), list[Solution](), dict(options)
         for part in smaller.problems:
             left = limit - (time.perf_counter() - started)
@@ -168,6 +178,16 @@ class Portfolio:
             if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and without_bound):
                 break  # another backend would not find a bound either
         return _summed(best, attempts, cut)
+
+
+def _numbered(
+    known: tuple[Backend, ...], portfolio: Portfolio, options: dict[str, Any], limit: float,
+    steps: tuple[Step, ...], k: int, part: Statement,
+) -> tuple[int, Solution]:  # fmt: skip
+    """The solution of a part, with its number, by a worker that gets the backends of the other process."""
+    for backend in known:
+        register(backend, replace=True)
+    return k, portfolio._presolved(part, *_within(limit, options), steps)
 
 
 def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:

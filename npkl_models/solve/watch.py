@@ -80,7 +80,7 @@ class RunMonitor:
         self.rows: list[Iterate] = []
         self.trouble = ""
         self._of_callback: Exception | None = None
-        self.seed: int | None = getattr(options, "random_state", None)
+        self.seed: int | None = getattr(options, "random_state", 0)
         self.rigour: str = getattr(options, "rigour", "probable")
         self._budget = Budget()
         self._inside: Interior | None = None

@@ -41,7 +41,6 @@ PAIRS = nm.Pairs(N, [(0, 1), (3, 4)], [(2, 3)])
 PROBLEM = nm.pcp(COST, PAIRS)
 SOLUTION = PROBLEM.solve("interior")
 V = SOLUTION.V
-ZERO = sp.csr_array((N, N))
 
 
 def numbers(problem):

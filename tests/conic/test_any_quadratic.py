@@ -10,7 +10,6 @@ S = 4
 rng = np.random.default_rng(0)
 B = rng.normal(size=(6, 10))
 A, b = B.T @ B, B.T @ rng.normal(size=6)
-TRACE = nm.Constraint(nm.Trace(S), equal=2.0)
 
 
 def test_the_objective_is_the_formula_in_both_orders():

@@ -114,3 +114,11 @@ def test_linear_losses_alone_have_nothing_to_state(tmp_path):
     base = nm.npkl(L, pairs, loss="linear", row_norm=1.0)
     with pytest.raises(nm.UnsupportedError, match="linear losses only"):
         nm.Problem(base.cost, base.losses).to_sdpa(tmp_path / "p.dat-s")
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_file_that_lost_its_first_lines_is_refused(tmp_path, lost):
+    path = next(iter(BUILT.values()))().to_sdpa(tmp_path / "p.dat-s")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[lost:]))
+    with pytest.raises(nm.ProblemError, match="got another first line"):
+        nm.Problem.from_sdpa(path)

@@ -18,7 +18,7 @@ PAGES = [page for page in PAGES if not {"_build", "_cells", "generated", "auto_e
 
 
 LONG = {
-    ROOT / "docs" / "how_to" / f"{name}.md" for name in ("wrong_pairs", "follow")
+    ROOT / "docs" / "how_to" / f"{name}.md" for name in ("wrong_pairs", "follow", "machines")
 }  # pages of many seconds
 
 

@@ -24,17 +24,25 @@ from test_repeatable import NAMES, digest, solved
 for name in NAMES:
     print(digest(solved(name)))
 """
-NAMES = ("easy", "handed", "hard", "stiff", "loose")
+NAMES = ("easy", "handed", "hard", "stiff", "loose", "apart")
 
 
 def problem(name):
-    """One that the first backend solves, ones that it hands over, and one with points that nothing holds."""
+    """One that the first backend solves, ones that it hands over, one with points that nothing holds, and parts."""
     if name == "stiff":
         return nm.mvu(nm.datasets.load("swiss_roll", n=40, random_state=0).X, 6, weight=100.0)
     if name == "handed":  # an order at which a sure backend would take more than a second
         y = np.arange(700) % 2
         X = np.random.default_rng(0).normal(size=(700, 3)) + 3 * y[:, None]
         return nm.pcp(nm.laplacian(X, 5, shift=0.1), nm.Pairs.from_labels(y, 200, 200, 0))
+    if name == "apart":  # the whole is judged by a randomised proof
+        part, y = np.arange(600) // 300, np.arange(600) % 2
+        X = np.random.default_rng(0).normal(size=(600, 3)) + (50 * part + 2 * y)[:, None]
+        own = [nm.Pairs.from_labels(np.where(part == k, y, -1), 40, 40, k) for k in (0, 1)]
+        must, cannot = (
+            np.vstack([getattr(one, kind) for one in own]) for kind in ("must_link", "cannot_link")
+        )
+        return nm.pcp(nm.laplacian(X, 5, shift=0.1), nm.Pairs(600, must, cannot))
     data = nm.datasets.load("iris")
     pairs = nm.Pairs.from_labels(data.y, 90, 90, 0)
     if name == "easy":
@@ -52,9 +60,10 @@ def solved(name):
 
 
 def digest(solution):
-    """Who answered, after which attempts, in how many iterations, and every bit of the kernel's factor."""
+    """Who answered, after which attempts, in how many iterations, the bound, and every bit of the factor."""
     tried = [(attempt.backend, attempt.status.name) for attempt in solution.attempts]
-    said = repr((solution.backend, solution.status.name, solution.iterations, tried, solution.rank))
+    bound = solution.certificate.bound
+    said = repr((solution.backend, solution.status.name, solution.iterations, tried, solution.rank, bound))
     V = np.ascontiguousarray(solution.V)
     return f"{said} {hashlib.sha256(V.tobytes()).hexdigest()}"
 

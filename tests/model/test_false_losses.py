@@ -4,20 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from house.toys.absolute_loss import Absolute
 
 import npkl_models as nm
 from npkl_models.model.loss import refuse_false
 
 
 @dataclass(frozen=True)
-class Pinball(nm.Loss):
+class Pinball(Absolute):
     """max(0.3 (z - t), 0.7 (t - z))."""
 
     name = "pinball"
     latex = r"\rho(z - t)"
-    smooth = quadratic = sign_targets = False
-    nonnegative = True
-    curvature = np.inf
 
     def value(self, z, t):
         return np.maximum(0.3 * (z - t), 0.7 * (t - z))
@@ -25,17 +23,8 @@ class Pinball(nm.Loss):
     def derivative(self, z, t):
         return np.where(z > t, 0.3, -0.7)
 
-    def conjugate(self, y, t, w):
-        return y * t
-
-    def conjugate_derivative(self, y, t, w):
-        return t * np.ones_like(y)
-
     def project(self, y, t, w):
         return np.clip(y, -0.7 * w, 0.3 * w)
-
-    def second_derivative(self, z, t):
-        return np.zeros_like(z)
 
     def prox(self, x, t, step):
         return t + np.maximum(x - t - 0.3 * step, 0.0) + np.minimum(x - t + 0.7 * step, 0.0)

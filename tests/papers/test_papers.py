@@ -8,13 +8,7 @@ import npkl_models as nm
 pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
 
 PROBLEMS = ("pcp", "npkl:square", "npkl:hinge", "npkl:squared_hinge", "row:linear")
-OWN_GAP = {
-    "pcp": 1e-6,
-    "npkl:square": 1e-6,
-    "npkl:squared_hinge": 1e-6,
-    "npkl:hinge": 1e-4,
-    "row:linear": 1e-6,
-}
+OWN_GAP = dict.fromkeys(PROBLEMS, 1e-6) | {"npkl:hinge": 1e-4}
 AGREEMENT = {"admm": 1e-4}
 
 
@@ -34,22 +28,23 @@ def fast(problem):
     return {b: {} for b in ("bcd", "admm") if problem.compatible_backends()[b] is None}
 
 
+def against_the_interior_point(kind, *given):
+    problem = build(kind, *side_information(*given))
+    interior = {b: {"solver": "CLARABEL"} for b in ("sdp", "sdp_dual")}
+    check(problem, kind, interior | fast(problem))
+
+
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_subsets_against_the_interior_point(name, kind):
-    problem = build(kind, *side_information(name, 40))
-    interior = {b: {"solver": "CLARABEL"} for b in ("sdp", "sdp_dual")}
-    check(problem, kind, interior | fast(problem))
+    against_the_interior_point(kind, name, 40)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("name", PAPER_SETS)
 def test_sixty_points_against_the_interior_point(paper_data, name, kind):
-    n = None if name == "soybean_small" else 60
-    problem = build(kind, *side_information(name, n, paper_data))
-    interior = {b: {"solver": "CLARABEL"} for b in ("sdp", "sdp_dual")}
-    check(problem, kind, interior | fast(problem))
+    against_the_interior_point(kind, name, None if name == "soybean_small" else 60, paper_data)
 
 
 @pytest.mark.slow

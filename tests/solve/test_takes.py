@@ -65,6 +65,9 @@ def test_the_support_matrix_is_pinned(small, name):
     assert {kind for kind in KINDS if small(kind).compatible_backends()[name] is None} == SUPPORTED[name]
 
 
+BOTH, CONIC = {"burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"}, {"sqlp", "qsdp", "scsdp"}
+
+
 def test_equalities_and_distances_are_pinned(small):
     L = small("pcp").cost
     unit = nm.Constraint(nm.Entries(24, (np.arange(24), np.arange(24))), equal=1.0)
@@ -72,29 +75,10 @@ def test_equalities_and_distances_are_pinned(small):
     far = nm.Problem(L, nm.LossTerm(nm.SquaredDistances(24, ([0, 1], [2, 3])), "square", 1.0))
     basis = nm.eigenbasis(L, 8)
     sets = {
-        "equalities": {"burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
-        "distances": {"bcd", "burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
-        "equalities in a basis": {
-            "burer_monteiro",
-            "hybrid",
-            "interior",
-            "sqlp",
-            "qsdp",
-            "scsdp",
-            "sdp",
-            "sdp_dual",
-        },
-        "distances in a basis": {
-            "burer_monteiro",
-            "hybrid",
-            "interior",
-            "mfpc",
-            "sqlp",
-            "qsdp",
-            "scsdp",
-            "sdp",
-            "sdp_dual",
-        },
+        "equalities": BOTH,
+        "distances": BOTH | {"bcd"},
+        "equalities in a basis": BOTH | CONIC,
+        "distances in a basis": BOTH | CONIC | {"mfpc"},
     }
     problems = zip(sets, (hard, far, hard.with_basis(basis), far.with_basis(basis)), strict=True)
     for name, problem in problems:
