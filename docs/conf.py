@@ -32,8 +32,10 @@ html_theme = "furo"
 html_title = "npkl_models"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False
-pygments_style = "tango"
+pygments_style = "a11y-high-contrast-light"  # of a package that the theme brings
+pygments_dark_style = "a11y-high-contrast-dark"
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
