@@ -176,8 +176,3 @@ def test_strict_quasi_convexity_by_blocks_does_not_make_proposition_2_of_bcdkl_t
     at = np.linspace(-1, 1, 201)
     assert at[np.argmin(at**2)] == pytest.approx(0, abs=1e-12)
     assert 2 * 0.1**2 - 3 * 0.1**2 < 0
-
-
-def test_theorem_4_of_the_thesis_needs_a_regular_block():
-    """A = 0 is positive semidefinite, and no complement says that [[0, 1], [1, 5]] is not."""
-    assert np.linalg.eigvalsh([[0.0, 1.0], [1.0, 5.0]])[0] < 0 <= 5 - 1 * np.linalg.pinv([[0.0]])[0, 0] * 1

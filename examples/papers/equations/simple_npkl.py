@@ -77,7 +77,7 @@ ROWS = (
         ("tests/model/test_colored.py::test_the_kernel_is_the_closed_form_of_its_multipliers", f"{CHECKS}::test_embeddings_are_the_problems_of_section_6_of_simple_npkl"), "objective 1e-9; kernel 1e-5"),
     Row("(32)", "Minimum volume embedding: a step, and the steps.", ("npkl_models.mve", "npkl_models.applications.volume.minimum_volume"),
         (f"{CHECKS}::test_embeddings_are_the_problems_of_section_6_of_simple_npkl", "tests/applications/test_volume.py::test_steps_fall_to_a_fixed_point", f"{WRONG}::test_the_kernel_itself_is_no_direction_of_minimum_volume_embedding"), "cost 1e-10",
-        "Wrong in print: the next step takes the last kernel itself for K0; its definition, which is taken here, asks for the projectors on its eigenvectors. On centred vectors, where the paper's constraint puts the kernel."),
+        "Taken literally, the next step in print has the last kernel itself for K0; its definition, which is taken here, asks for the projectors on its eigenvectors. On centred vectors, where the paper's constraint puts the kernel."),
     Row("section 6.3", "Structure preserving embedding (not numbered).", ("npkl_models.spe", "npkl_models.applications.structure.structure_preserving"),
         (f"{CHECKS}::test_embeddings_are_the_problems_of_section_6_of_simple_npkl", "tests/applications/test_structure.py::test_the_slope_of_the_dual_and_its_sign"), "objective 1e-9",
         "Centred by default, which the paper's form is not; triplets are found as they are violated, where the paper has them all."),
