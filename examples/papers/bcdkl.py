@@ -164,7 +164,8 @@ def show_gamma(found: Results) -> str:
         "The paper calls all methods comparable with the curved losses: this holds at gamma = 1 but for glass, protein and wine."
     )
     heads = ("set", "loss", *BOUNDED, *(f"{m} less {BOUNDED[0]}" for m in BOUNDED[1:]))
-    return paragraphs(table(heads, rows), notes.text(), note)
+    few, many = ([row for row in rows if (row[1] == "hinge") == of_hinge] for of_hinge in (True, False))
+    return paragraphs(table(heads, few) if few else "", table(heads, many), notes.text(), note)
 
 
 def converge(name: str, loss: str) -> dict[str, Any]:

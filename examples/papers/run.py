@@ -83,7 +83,9 @@ def results(item: Item, quick: bool, jobs: int, folder: Path, extend: str | None
     new = {key: one for key, one in found.items() if not isinstance(one, Failure)}
     every = kept | {key: one["result"] for key, one in new.items()}
     how = f"{'--quick' if quick else '--all'}, {date()[:10]}, {_machine()}; {_versions()}"
-    if kept:
+    if kept and not new:
+        how = before["how"]
+    elif kept:
         how += f"; of {len(every)} runs {len(kept)} are earlier ones: {before['how']}"
     summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
     summary.parent.mkdir(exist_ok=True)
@@ -296,16 +298,16 @@ HEAD = """# The papers, re-run
 For a user: the tables of the papers can be made again. Fewer than half of the claims hold in every case.
 
 `python examples/papers/run.py --all --docs` runs everything and writes these pages. It is one run that goes on where it was killed: each cell is kept when it ends. The runs behind the pages took {hours:.1f} CPU hours of one core.
-{partly:.1f} hours of them are of runs that recorded their solves alone, without data, graphs and k-means. `--quick` takes small sets and two draws, in ten minutes on two cores with `--jobs 2`.
+{partly:.1f} hours of them are of runs that recorded their solves alone, without data, graphs and k-means. `--quick` takes small sets and two draws.
 
-The number beside a command says when, where and with which versions it ran, and how many of its runs are earlier ones. These pages were never made in one piece.
+The number beside a command says when, where and with which versions it ran, and how many of its runs are earlier ones: these pages were not made in one piece.
 The runs are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
 The machine had other work during the runs. Compare CPU seconds within a table only, and ignore a factor of two between tables.
-Most cells of KL-ADMM's Table 2 come from a machine that is slower than the one that its command names. Its methods had the same machine on each set, except on a5a: there KL-ADMM had the slower one.
+Most cells of KL-ADMM's Table 2 come from a slower machine than its command names. Its methods had the same machine on each set but a5a, where KL-ADMM had the slower one.
 
 A cell gives its number of draws in brackets. The papers have 20 draws, KML 10. All methods of a row have the same draws.
 The sign ± gives a standard deviation. For a difference taken draw by draw it gives a standard error. One draw has neither.
-"cut" counts runs that ended at a time limit. The limit is one of each solve, by the clock (`time_limit`), since a solver of another library knows no other. The seconds in the tables are the processor's.
+"cut" counts runs that ended at a time limit. The limit is each solve's, by the clock (`time_limit`). The seconds in the tables are the processor's.
 A cut run has fewer of them where the machine had other work, and more where a step or a certificate had begun: in the tables {few:.0f} to {most:.0f} at 120 s by the clock.
 
 With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). The page [as printed](printed.md) says where the defaults depart from the papers.
