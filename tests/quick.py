@@ -94,7 +94,6 @@ LATER = (
     "model/test_neighbors.py::test_single_precision_does_not_blur_what_is_far_from_the_median",
     "model/test_pairs.py::test_pairs_from_labels_are_uniform",
     "papers/test_papers.py::test_fast_solvers_prove_themselves_on_bundled_sets",
-    "papers/test_papers.py::test_subsets_against_the_interior_point",
     "feasibility/test_anchored.py::test_a_split_does_not_keep_its_problem_alive",
     "presolve/test_presolve_steps.py::test_of_many_parts_the_small_ones_are_one",
     "printed/test_bcdkl.py::test_the_printed_row_program_stalls_and_says_so",

@@ -20,10 +20,11 @@ class Verdict:
     cases: int
     figure: str
 
-    @property
-    def word(self) -> str:
-        """Yes, no or in part."""
-        return "yes" if self.held == self.cases else "no" if 2 * self.held < self.cases else "in part"
+    def word(self, often: bool = False) -> str:
+        """Yes, no or in part; where the paper says "often", more than half of the cases are enough."""
+        if self.held == self.cases or (often and 2 * self.held > self.cases):
+            return "yes"
+        return "no" if 2 * self.held < self.cases else "in part"
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,15 @@ class Claim:
         The table or figure whose runs decide.
     judge : callable
         The verdict from the results of the item; None if they do not decide.
+    often : bool
+        The paper says "often", "usually" or "generally".
     """
 
     where: str
     words: str
     item: str
     judge: Callable[[Results], Verdict | None]
+    often: bool = False
 
 
 def cases(found: Iterable[tuple[str, bool]], what: str = "") -> Verdict | None:

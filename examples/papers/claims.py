@@ -35,18 +35,19 @@ def page(titles: Mapping[str, str], kept: Callable[[str], Results], in_whole: Ca
         for claim in claims:
             verdict = judged(claim, kept(claim.item))
             if verdict is not None:
-                counts[verdict.word] += 1
+                word = verdict.word(claim.often)
+                counts[word] += 1
                 whole = in_whole(claim.item)
                 first_looks += not whole
                 command = f"`python examples/papers/run.py {claim.item}{'' if whole else ' --quick'}`"
-                out.append((claim.where, claim.words, verdict.word, verdict.figure, command))
+                out.append((claim.where, claim.words, word, verdict.figure, command))
         if out:
             lines.append(
                 f"## {titles[paper]}\n\n" + table(("where", "claim", "holds here", "figure", "command"), out)
             )
     head = (
         "# What the papers claim\n\nClaims of the papers' experiments, in our words, each judged by a rule of `examples/papers/claims.py` from the runs that the "
-        "papers' pages show: yes if it holds in every case, no if in fewer than half. Settings differ from the papers' where those pages say so. "
+        "papers' pages show: yes if it holds in every case (in more than half where the paper says often, usually or generally), no if in fewer than half. Settings differ from the papers' where those pages say so. "
         f"Of {sum(counts.values())} claims {counts['yes']} hold, {counts['in part']} hold in part, {counts['no']} do not."
     )
     if first_looks:

@@ -1,10 +1,10 @@
 """Every table and figure of the five papers, re-run beside the original.
 
 ``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
-the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
-not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/lab/papers.md and a page for each
-paper from what is kept, and the runs behind them into docs/lab/papers/runs, from which it writes them again.
-``--set-aside`` puts the runs of items that have not ended there, too, and any machine goes on from them.
+the small sets with two repetitions, ``--all`` everything. Each run is kept in ``--folder`` when it ends: a process
+that is killed loses the runs that it is at, one a job, and the next start goes on; ``--fresh`` forgets them.
+``--docs`` writes docs/lab/papers.md and a page for each paper from what is kept, and the runs behind them into
+docs/lab/papers/runs, from which it writes them again; ``--extend`` adds to those runs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ import kl_admm
 import kml
 import simple_npkl
 import thesis
-from items import Item, save
+from items import Item, Task, save
 
 from npkl_models.data import datasets
 from npkl_models.files.atomic import write_json, write_text
@@ -41,7 +43,6 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 LAB = DOCS / "lab"  # the laboratory's book
 RUNS = LAB / "papers" / "runs"  # what the pages were written from
-UNFINISHED = RUNS / "unfinished"  # where another machine goes on
 PAPERS = (kl_admm, simple_npkl, thesis, bcdkl, kml)
 ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.ITEMS}
 
@@ -52,10 +53,12 @@ def kept_in(item: Item, folder: Path) -> Path:
     return folder / source / f"{item.name.split('.')[0]}.{getattr(item.cells, '__name__', 'none')}"
 
 
-def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
-    """The runs of an item, with a line of progress for each on a terminal."""
+def results(item: Item, quick: bool, jobs: int, folder: Path, extend: str | None = None) -> dict[str, Any]:
+    """The runs of an item, with a line of progress for each on a terminal.
+
+    ``extend`` keeps the runs behind the pages, but those whose key has this text in it.
+    """
     assert item.cells is not None
-    take_up(item, folder)
     began = time.perf_counter()
 
     def progress(key: str, done: int, count: int) -> None:
@@ -65,18 +68,41 @@ def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
                 f"\r{item.name}: {done} of {count}, {rate:.2g} a second: {key:60.60}", end="", file=sys.stderr
             )
 
+    tasks, before = item.cells(quick), archived(item)
+    kept = {
+        key: one for key, one in before["results"].items()
+        if extend is not None and not (extend and extend in key and key in tasks)
+    }  # fmt: skip
     found = sweep(
-        item.cells(quick), jobs, kept_in(item, folder), progress, about=f"papers {item.name.split('.')[0]}"
-    )
+        {key: partial(counted, task) for key, task in tasks.items() if key not in kept}, jobs,
+        kept_in(item, folder), progress, about=f"papers {item.name.split('.')[0]}",
+    )  # fmt: skip
     for key, one in found.items():
         if isinstance(one, Failure):
             print(f"{item.name}, {key}: {one.error}", file=sys.stderr)
-    found = {key: one for key, one in found.items() if not isinstance(one, Failure)}
+    new = {key: one for key, one in found.items() if not isinstance(one, Failure)}
+    every = kept | {key: one["result"] for key, one in new.items()}
     how = f"{'--quick' if quick else '--all'}, {date()[:10]}, {_machine()}; {_versions()}"
+    if kept and not new:
+        how = before["how"]
+    elif kept:
+        how += f"; of {len(every)} runs {len(kept)} are earlier ones: {before['how']}"
     summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
     summary.parent.mkdir(exist_ok=True)
-    write_json(summary, {"how": how, "results": found})
-    return found
+    cpu = sum(one["cpu"] for one in new.values()) + (seconds_of(before) if kept else 0.0)
+    ordered = {key: every[key] for key in (*tasks, *every) if key in every}
+    write_json(summary, {"how": how, "cpu": cpu, "results": ordered})
+    return ordered
+
+
+def counted(task: Task) -> dict[str, Any]:
+    """A result, and the CPU seconds of all that it took, programs that it started included."""
+    began = _cpu()
+    return {"result": task(), "cpu": _cpu() - began}
+
+
+def _cpu() -> float:
+    return time.process_time() + sum(os.times()[2:4])
 
 
 def shown(item: Item, found: dict[str, Any]) -> str:
@@ -113,16 +139,22 @@ def write_docs(folder: Path) -> None:
     links += "\n- [From equation to API](papers/equations.md)"
     names = "\n".join(f"papers/{name}" for name in (*titles, "claims", "equations"))
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
-    head = HEAD.format(hours=recorded_hours(folder))
+    hours, partly = recorded_hours(folder)
+    cut = [seconds for item in ITEMS.values() for seconds in cut_seconds(shown_of(item, folder))]
+    head = HEAD.format(hours=hours, partly=partly, few=min(cut, default=0.0), most=max(cut, default=0.0))
     write_text(LAB / "papers.md", f"{head}\n{links}\n\n{toctree}\n")
 
 
 def recorded(item: Item, folder: Path) -> dict[str, Any]:
     """What was shown last of an item, {"how", "results"}: from the folder, else from the repository."""
-    for place in (kept_in(item, folder) / "shown" / f"{item.name}.json", RUNS / f"{item.name}.json.gz"):
-        if place.is_file():
-            return dict(json_of(place))
-    return {"how": "", "results": {}}
+    place = kept_in(item, folder) / "shown" / f"{item.name}.json"
+    return dict(json_of(place)) if place.is_file() else archived(item)
+
+
+def archived(item: Item) -> dict[str, Any]:
+    """What the repository has of an item."""
+    place = RUNS / f"{item.name}.json.gz"
+    return dict(json_of(place)) if place.is_file() else {"how": "", "results": {}}
 
 
 def shown_of(item: Item, folder: Path) -> dict[str, Any]:
@@ -141,33 +173,6 @@ def archive(folder: Path) -> None:
     for item in (item for item in ITEMS.values() if recorded(item, folder)["results"]):
         text = json.dumps(recorded(item, folder), separators=(",", ":"))
         (RUNS / f"{item.name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def set_aside(folder: Path) -> list[str]:
-    """The kept runs of items that have not ended go into the repository; the names of the files that are written."""
-    UNFINISHED.mkdir(parents=True, exist_ok=True)
-    written: list[str] = []
-    for place in {kept_in(item, folder): item for item in ITEMS.values()}:
-        cells = {path.name: json_of(path) for path in sorted(place.glob("*.json"))}
-        name = f"{place.parent.name}.{place.name}.json.gz"
-        ended = any((place / "shown" / f"{item.name}.json").is_file() for item in ITEMS.values())
-        (UNFINISHED / name).unlink(missing_ok=True)
-        if cells and not ended:
-            text = json.dumps(cells, separators=(",", ":"))
-            (UNFINISHED / name).write_bytes(gzip.compress(text.encode(), mtime=0))
-            written.append(name)
-    return written
-
-
-def take_up(item: Item, folder: Path) -> None:
-    """Begin with the runs that another machine has set aside."""
-    place = kept_in(item, folder)
-    aside = UNFINISHED / f"{place.parent.name}.{place.name}.json.gz"
-    if aside.is_file():
-        place.mkdir(parents=True, exist_ok=True)
-        for name, cell in json_of(aside).items():
-            if not (place / name).is_file():
-                write_json(place / name, cell)
 
 
 def page(paper: Any, folder: Path) -> str:
@@ -200,10 +205,16 @@ def page(paper: Any, folder: Path) -> str:
     return "\n\n".join(lines) + "\n"
 
 
-def recorded_hours(folder: Path) -> float:
-    """CPU hours of all runs that record their seconds; items that share their runs count once."""
-    different = {json.dumps(shown_of(item, folder), sort_keys=True) for item in ITEMS.values()}
-    return sum(_seconds(json.loads(text)) for text in different) / 3600
+def recorded_hours(folder: Path) -> tuple[float, float]:
+    """CPU hours of all runs, and of those whose preparation was not counted; items that share their runs count once."""
+    every = {str(kept_in(item, folder)): recorded(item, folder) for item in ITEMS.values() if not item.reason}
+    partly = sum(seconds_of(one) for one in every.values() if "cpu" not in one)
+    return sum(map(seconds_of, every.values())) / 3600, partly / 3600
+
+
+def seconds_of(kept: Mapping[str, Any]) -> float:
+    """CPU seconds of the runs of an item; of earlier runs those that their results speak of."""
+    return float(kept.get("cpu", 0.0)) or _seconds(kept["results"])
 
 
 def _seconds(found: Any) -> float:
@@ -213,6 +224,15 @@ def _seconds(found: Any) -> float:
     own = found.get("seconds", 0.0)
     rest = sum(_seconds(part) for name, part in found.items() if name != "seconds")
     return rest + float((own[-1] if own else 0.0) if isinstance(own, list) else own or 0.0)
+
+
+def cut_seconds(found: Mapping[str, Any]) -> list[float]:
+    """CPU seconds of the tables' runs that ended at `common.LIMIT`, which those as printed by BCDKL do not have."""
+    cut = [
+        one for key, one in found.items()
+        if isinstance(one, dict) and one.get("status") == "TIME_LIMIT" and "bcd, printed" not in key
+    ]  # fmt: skip
+    return [float(one["seconds"]) for one in cut if "accuracy" in one]
 
 
 def _machine() -> str:
@@ -234,9 +254,10 @@ def main(arguments: list[str] | None = None) -> int:
     add("--quick", action="store_true", help="small sets, two repetitions")
     add("--all", action="store_true", help="all that can be re-run")
     add("--docs", action="store_true", help="write the pages of the papers from what is kept")
-    add("--set-aside", action="store_true", help="keep unfinished runs in the repository")
     add("--jobs", type=int, default=1, help="processes")
     add("--folder", type=Path, default=HERE / "results", help="where runs are kept")
+    add("--extend", nargs="?", const="", metavar="TEXT",
+        help="keep the runs behind the pages, but those with TEXT in their keys")  # fmt: skip
     add("--fresh", action="store_true", help="forget all runs of these items that are kept")
     options = parser.parse_args(arguments)
     if options.list:
@@ -246,7 +267,7 @@ def main(arguments: list[str] | None = None) -> int:
         name for name in ITEMS if any(name == one or name.startswith(f"{one}.") for one in options.names)
     ]
     wrong = [one for one in options.names if not any(n == one or n.startswith(f"{one}.") for n in ITEMS)]
-    if wrong or not (names or options.all or options.quick or options.docs or options.set_aside):
+    if wrong or not (names or options.all or options.quick or options.docs):
         parser.error(f"a NAME must be one of --list, got {', '.join(wrong) or 'none'}")
     chosen = names or (list(ITEMS) if options.all or options.quick else [])
     for name in chosen:
@@ -258,7 +279,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.fresh:
             shutil.rmtree(kept_in(item, options.folder), ignore_errors=True)
         began = time.perf_counter()
-        found = results(item, options.quick, options.jobs, options.folder)
+        found = results(item, options.quick, options.jobs, options.folder, options.extend)
         print(
             f"\n{name}: {item.title} ({time.perf_counter() - began:.0f} s)\n\n{shown(item, found)}",
             flush=True,
@@ -269,8 +290,6 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"\nthe picture is {picture}")
     if options.docs:
         write_docs(options.folder)
-    if options.set_aside:
-        print("\n".join(set_aside(options.folder)))
     return 0
 
 
@@ -278,15 +297,18 @@ HEAD = """# The papers, re-run
 
 For a user: the tables of the papers can be made again. Fewer than half of the claims hold in every case.
 
-`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; here on two machines and never in one piece). The runs that record their CPU seconds add up to {hours:.1f} hours of one core. The tables of KML, the pictures and the preparation of the runs record none, so the time of the whole on two cores has not been measured.
-The number beside a command says which of the two kinds its runs are. **Runs of --quick are a first look**: two draws decide little. A table that is not run in whole yet says --quick.
+`python examples/papers/run.py --all --docs` runs everything and writes these pages. It is one run that goes on where it was killed: each cell is kept when it ends. The runs behind the pages took {hours:.1f} CPU hours of one core.
+{partly:.1f} hours of them are of runs that recorded their solves alone, without data, graphs and k-means. `--quick` takes small sets and two draws.
 
-The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
+The number beside a command says when, where and with which versions it ran, and how many of its runs are earlier ones: these pages were not made in one piece.
+The runs are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
 The machine had other work during the runs. Compare CPU seconds within a table only, and ignore a factor of two between tables.
-One machine set runs aside and another went on: most cells of KL-ADMM's Table 2 come from a machine that is slower than the one that its command names. Its methods had the same machine on each set, except on a5a: there KL-ADMM had the slower one.
+Most cells of KL-ADMM's Table 2 come from a slower machine than its command names. Its methods had the same machine on each set but a5a, where KL-ADMM had the slower one.
 
 A cell gives its number of draws in brackets. The papers have 20 draws, KML 10. All methods of a row have the same draws.
-The sign ± gives a standard deviation. For a difference taken draw by draw it gives a standard error. One draw has neither. "cut" counts runs that ended at a time limit.
+The sign ± gives a standard deviation. For a difference taken draw by draw it gives a standard error. One draw has neither.
+"cut" counts runs that ended at a time limit. The limit is each solve's, by the clock (`time_limit`). The seconds in the tables are the processor's.
+A cut run has fewer of them where the machine had other work, and more where a step or a certificate had begun: in the tables {few:.0f} to {most:.0f} at 120 s by the clock.
 
 With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). The page [as printed](printed.md) says where the defaults depart from the papers.
 

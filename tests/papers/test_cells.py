@@ -1,9 +1,13 @@
 """The cells of the papers' pages: draws counted, the same draws in a row, no spread of one draw."""
 
+import gzip
 import importlib
+import json
+import multiprocessing
+import os
 import re
+import signal
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -103,16 +107,13 @@ def test_the_reading_of_pages_finds_what_is_wrong():
     assert not list(wrong(heads, [("iris", "1±2", "1.0 ± 2.0 (3)"), ("iris", "-", "2.0 ± 1.0 (3, 1 cut)")]))
     for bad in ("1.0 ± 2.0", "1.0 ± 0.0 (1)", "-", "", "1.0 ± 1.0 (2)"):
         assert list(wrong(heads, [("iris", "", "1.0 ± 2.0 (3)"), ("iris", "", bad)])), bad
+    assert unexplained("| iris | - [a] | - [b] |\n\nNo run: [a] it is slow.\n") == ["b"]
 
 
 def unexplained(section):
     """Letters of empty cells that the words below do not explain."""
     said = "".join(re.findall(r"^No run: .*$", section, re.M))
     return sorted(set(re.findall(r"\| - \[(\w)\]", section)) - set(re.findall(r"\[(\w)\] ", said)))
-
-
-def test_letters_without_words_are_found():
-    assert unexplained("| iris | - [a] | - [b] |\n\nNo run: [a] it is slow.\n") == ["b"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
@@ -128,8 +129,9 @@ def test_there_is_a_verdict_for_each_of_forty_claims(scripts):
     assert len(every) >= 40
     assert {claim.item for claim in every} <= set(run.ITEMS)
     assert all(claims.judged(claim, {}) is None for claim in every)
-    words = [Verdict(held, 4, "").word for held in range(5)]
-    assert words == ["no", "no", "in part", "in part", "yes"]
+    words = [(Verdict(held, 4, "").word(), Verdict(held, 4, "").word(often=True)) for held in range(5)]
+    assert [strict for strict, _ in words] == ["no", "no", "in part", "in part", "yes"]
+    assert [often for _, often in words] == ["no", "no", "in part", "yes", "yes"]
 
 
 @pytest.mark.parametrize(("higher", "held"), [("bcd", 1), ("simple_npkl", 0)])
@@ -150,32 +152,58 @@ def test_a_claim_is_judged_by_the_figures(scripts, higher, held):
 def test_a_rise_of_the_printed_descent_is_seen(scripts, objective, word):
     run = {"objective": objective, "iteration": [0, 1, 2], "final": objective[-1]}
     found = {"iris, pcp": {"bcd, printed": run}}
-    assert scripts("claims_bcdkl").monotone(found).word == word
+    assert scripts("claims_bcdkl").monotone(found).word() == word
 
 
-def test_runs_that_are_set_aside_are_taken_up_elsewhere(scripts, tmp_path, monkeypatch):
-    monkeypatch.delenv("NPKL_DATA_HOME", raising=False)
-    run = scripts("run")
-    monkeypatch.setattr(run, "UNFINISHED", tmp_path / "unfinished")
+def cell(log, name, dies):
+    """A run that says that it began; the process of one that dies is killed the first time."""
+    first = name not in log.read_text().split()
+    log.write_text(f"{log.read_text()}{name}\n")
+    if dies and first:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"accuracy": 1.0}
 
-    def squares(quick):
-        return {f"{k}": partial(pow, k, 2) for k in range(4)}
 
-    item, here, there = (
-        replace(run.ITEMS["kl_admm.table1"], cells=squares),
-        tmp_path / "here",
-        tmp_path / "there",
+def cells_of(quick, name, log):
+    return {f"{name}{k}": partial(cell, log, f"{name}{k}", (name, k) == ("b", 1)) for k in range(3)}
+
+
+@pytest.fixture
+def reduced(scripts, tmp_path, monkeypatch):
+    """The command with two items of three runs, the log of these, and the folder of results."""
+    run, log = scripts("run"), tmp_path / "log"
+    log.write_text("")
+    items = {
+        f"{name}.t": run.Item(f"{name}.t", "T", partial(cells_of, name=name, log=log), str) for name in "ab"
+    }
+    monkeypatch.setattr(run, "ITEMS", items)
+    monkeypatch.setattr(run, "RUNS", tmp_path)
+    return run, log, tmp_path / "results"
+
+
+def test_all_goes_on_where_it_was_killed(reduced):
+    """One run is lost, no other is begun again, and every run's CPU time is counted."""
+    run, log, folder = reduced
+    command = ["--all", "--folder", str(folder)]
+    child = multiprocessing.get_context("fork").Process(target=run.main, args=(command,))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    assert log.read_text().split() == ["a0", "a1", "a2", "b0", "b1"]
+    assert run.main(command) == 0
+    assert log.read_text().split() == ["a0", "a1", "a2", "b0", "b1", "b1", "b2"]
+    hours, partly = run.recorded_hours(folder)
+    assert hours > 0 == partly
+
+
+def test_runs_behind_the_pages_are_kept_or_run_again(reduced):
+    run, log, folder = reduced
+    item, kept = run.ITEMS["a.t"], {"a0": {"accuracy": 5.0, "seconds": 60.0}, "a1": {"accuracy": 6.0}}
+    (run.RUNS / "a.t.json.gz").write_bytes(
+        gzip.compress(json.dumps({"how": "then", "results": kept}).encode())
     )
-    monkeypatch.setitem(run.ITEMS, item.name, item)
-    first = run.results(item, True, 1, here)
-    place = run.kept_in(item, here)
-    (place / "shown" / "kl_admm.table1.json").unlink()  # as if it had not ended
-    assert run.set_aside(here) == ["bundled.kl_admm.squares.json.gz"]
-    run.take_up(item, there)
-    names = sorted(path.name for path in place.glob("*.json"))
-    assert names == sorted(path.name for path in run.kept_in(item, there).glob("*.json")) != []
-    before = {path: path.stat().st_mtime_ns for path in run.kept_in(item, there).glob("*.json")}
-    assert run.results(item, True, 1, there) == first
-    assert before == {path: path.stat().st_mtime_ns for path in before}  # none was run again
-    assert run.set_aside(there) == []  # it has ended: nothing is left aside
-    assert not list((tmp_path / "unfinished").iterdir())
+    found = run.results(item, False, 1, folder, "a1")
+    assert [one["accuracy"] for one in found.values()] == [5.0, 1.0, 1.0]
+    assert log.read_text().split() == ["a1", "a2"]
+    assert run.recorded(item, folder)["how"].endswith("of 3 runs 1 are earlier ones: then")
+    assert run.recorded(item, folder)["cpu"] > 60

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 import npkl_models as nm
@@ -209,24 +208,6 @@ def test_the_inverse_by_equation_25_of_kl_admm_and_by_27_of_bcdkl():
         np.testing.assert_allclose(found[0], np.linalg.solve(A, c), atol=1e-12)
 
 
-def test_the_step_in_V_falls_as_19_and_20_say_with_half_their_constant():
-    problem = nm.pcp(L, PAIRS, gamma=GAMMA)
-    pairs = structure(problem)
-    held = Lagrangian(problem, pairs, EdgeModel(pairs))
-    engine = KLADMMPlan(problem, KLADMMOptions(rank=3)).engine()
-    below_the_printed = 0
-    for _ in range(30):
-        V, U, lam, rho = engine.V, engine.U, engine.Lambda, engine.rho
-        engine.iterate()
-        points = (V, U, lam), (engine.V, U, lam), (engine.V, engine.U, lam)
-        values = [held.value(point, rho)[0] for point in points]
-        for fall, moved in zip(-np.diff(values), (engine.V - V, engine.U - U), strict=True):
-            size = rho * np.sum(moved**2)
-            assert fall >= 0.5 * size - 1e-9 * (1 + abs(values[0]))
-            below_the_printed += fall < size
-    assert below_the_printed == 60  # (19) and (20) as printed fail at every step
-
-
 # ------------------------------------------------------------------------------------- SimpleNPKL
 
 
@@ -241,18 +222,6 @@ def test_closed_forms_are_equations_14_and_20(p):
     np.testing.assert_allclose(nm.TracePower(p, penalty=G).maximiser(s), penalised, rtol=1e-12)
     same = (np.sum(plus**q) / B) ** ((p - 1) / p)  # the G whose kernel is that of B
     np.testing.assert_allclose(nm.TracePower(p, penalty=same).maximiser(s), bounded, rtol=1e-12)
-
-
-def test_the_dual_of_equation_5_has_the_other_sign_of_6():
-    """Max tr CK with tr T_e K = b_e has the dual min b'y with sum y_e T_e - C >= 0; in print C - sum >= 0."""
-    C = np.array([[1.0, 0.3], [0.3, -0.5]])
-    b = [2.0, 1.0]
-    problem = nm.Problem(sp.csr_array(-C), (nm.Constraint(nm.Entries(2, ([0, 1], [0, 1])), equal=b),))
-    found = problem.solve("sdp", eps=1e-10)
-    y = found.certificate.multipliers.constraints[0]
-    assert b @ y == pytest.approx(-found.objective, rel=1e-6)
-    assert np.linalg.eigvalsh(np.diag(y) - C)[0] >= -1e-7
-    assert np.linalg.eigvalsh(C - np.diag(y))[0] < -0.1
 
 
 def printed_dual(alpha, loss, K, C):
@@ -409,17 +378,12 @@ def test_hinge_rows_are_equations_21_to_25(factor, loss, point):
         assert alpha[0] == pytest.approx(min(max(q[0] / H[0, 0], 0), top), abs=1e-7)
 
 
-def test_the_objective_is_bounded_below_as_33_and_34_say(factor):
+def test_the_objective_is_bounded_below_as_33_says(factor):
     lowest = np.linalg.eigvalsh(L.toarray())[0]
-    size = np.sum(factor**2)
     assert lowest > 0
     for loss in ("square", "hinge", "squared_hinge"):
-        assert nm.npkl(L, PAIRS, loss=loss, gamma=GAMMA).objective_of_factor(factor) >= lowest * size
-    b = np.linalg.norm(factor, axis=1).max()
-    linear = nm.npkl(L, PAIRS, loss="linear", gamma=GAMMA, row_norm=b)
-    assert (
-        linear.objective_of_factor(factor) >= -GAMMA * len(SIGNED) * b**2
-    )  # half of what is printed is enough
+        problem = nm.npkl(L, PAIRS, loss=loss, gamma=GAMMA)
+        assert problem.objective_of_factor(factor) >= lowest * np.sum(factor**2)
 
 
 # -------------------------------------------------------------------------------------------- KML
@@ -488,15 +452,3 @@ def test_with_basis_is_section_5_4_of_simple_npkl():
     Q = small.Q
     whole = Dual(problem).slack(y)
     np.testing.assert_allclose(dual.slack(y), Q.T @ (whole @ Q), atol=1e-12)
-
-
-def test_the_closed_form_of_bcdkl_8_takes_the_other_sign_of_7():
-    """With A = L - gamma T as in (7) the minimiser of (6) is made of (-A)+; of A+, as in print, zero is better."""
-    problem = nm.simple_npkl(L, PAIRS, loss="linear", C=GAMMA, trace_bound=3.0)
-    A = L.toarray()
-    for i, j, t in SIGNED:
-        A[i, j] -= GAMMA * t / 2
-        A[j, i] -= GAMMA * t / 2
-    found = problem.solve("closed_form")
-    np.testing.assert_allclose(found.K, closed(-A), atol=1e-9)
-    assert np.sum(A * found.K) < 0 < np.sum(A * closed(A))

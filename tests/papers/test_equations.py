@@ -131,6 +131,12 @@ def test_what_is_not_here_is_said(equations):
         assert row.words.endswith("."), where
 
 
+def test_ranks_of_the_thesis_are_above_its_number_of_rows(equations):
+    """2,000 points, 20 pairs for each of ten digits and of 45 couples."""
+    printed = equations[1].thesis.THEIRS["usps"]
+    assert min(printed[s][4] for s in (80, 100)) > 2_000 + 20 * 10 + 20 * 45
+
+
 def test_the_page_is_up_to_date(equations):
     """It is written by ``python examples/papers/run.py --docs``."""
     assert PAGE.read_text() == equations[0].page()

@@ -28,25 +28,6 @@ def fast(problem):
     return {b: {} for b in ("bcd", "admm") if problem.compatible_backends()[b] is None}
 
 
-def against_the_interior_point(kind, *given):
-    problem = build(kind, *side_information(*given))
-    interior = {b: {"solver": "CLARABEL"} for b in ("sdp", "sdp_dual")}
-    check(problem, kind, interior | fast(problem))
-
-
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize("name", ["iris", "wine"])
-def test_subsets_against_the_interior_point(name, kind):
-    against_the_interior_point(kind, name, 40)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize("name", PAPER_SETS)
-def test_sixty_points_against_the_interior_point(paper_data, name, kind):
-    against_the_interior_point(kind, name, None if name == "soybean_small" else 60, paper_data)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("name", PAPER_SETS)
@@ -95,16 +76,3 @@ def test_simple_npkl_on_the_nine_sets(paper_data, name, loss):
     wide = nm.simple_npkl(L, pairs, loss=loss, p=2, trace_bound=100 * n).solve("simple_npkl", tol=1e-6)
     print(f"{name}, {loss}, B = 100 n: {wide.iterations}, gap {wide.certificate.relative_gap:.1e}")
     assert wide.certificate.relative_gap <= 1e-6, f"B = 100 n: {wide.iterations}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NINE)
-@pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
-def test_simple_npkl_agrees_with_the_sdp(paper_data, name, loss):
-    """On 24 points of each set, for p in 1.5, 2, 3."""
-    L, pairs = side_information(name, 24, paper_data)
-    for p in (1.5, 2.0, 3.0):
-        problem = nm.simple_npkl(L, pairs, loss=loss, p=p, trace_bound=24.0)
-        found, exact = problem.solve("simple_npkl"), problem.solve("sdp", solver="CLARABEL", eps=1e-9)
-        scale = 1 + abs(exact.objective)
-        assert abs(found.objective - exact.objective) <= 1e-5 * scale

@@ -34,9 +34,6 @@ def best():
     return get
 
 
-# ------------------------------------------------------------------------------------------ the order
-
-
 def sweeper(P, alone=False):
     pairs = structure(P)
     return ShuffledSweeper(P, pairs, EdgeModel(pairs), 0, alone)
@@ -67,9 +64,6 @@ def test_levels_of_rows_give_what_row_after_row_gives():
         own.rng = SimpleNamespace(permutation=lambda n, i=i: np.array([i]))
         own.run(W)
     np.testing.assert_allclose(V, W, rtol=1e-9, atol=1e-12)
-
-
-# -------------------------------------------------------------------------------------- free rows
 
 
 @pytest.mark.parametrize("normalized", [True, False])
@@ -118,9 +112,6 @@ def test_the_printed_row_program_stalls_and_says_so(small, exact):
         small("row:hinge").solve(NAME)
 
 
-# ---------------------------------------------------------------------------------------- bcd-npkl
-
-
 @pytest.mark.parametrize("loss", ["square", "squared_hinge"])
 def test_elimination_reaches_the_optimum_of_the_whole_problem(best, loss):
     found = problem(loss).solve(ELIMINATED, epsilon=1e-8, max_iter=20_000)
@@ -148,31 +139,22 @@ def test_the_reduced_problem_is_the_minimum_over_the_free_rows():
     np.testing.assert_allclose(inner.cost.toarray(), schur, atol=1e-12)
 
 
-def test_printed_elimination_makes_the_sweeps_of_the_block_update_exact():
-    found = problem("square").solve(ELIMINATED)
-    assert np.all(np.diff(found.history.objective) <= 1e-12 * found.history.objective[0])
-    assert found.history["change"][-1] <= 1e-5
-
-
 def test_a_singular_block_says_so():
     L = nm.laplacian(np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]), 2)
     P = nm.npkl(L, nm.Pairs(6, [(0, 1)], [(1, 2)]))
     for name, options in ((ELIMINATED, {}), (NAME, {"unlabelled": "block"})):
-        with pytest.raises(
-            nm.UnsupportedError, match="must be positive definite on the points without pairs"
-        ):
+        with pytest.raises(nm.UnsupportedError, match="definite on the points without pairs"):
             P.solve(name, **options)
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
+    ("name", "options", "message"), [
         (NAME, {"epsilon": -1.0}, "epsilon must be > 0"),
         (NAME, {"unlabelled": "all"}, "unknown unlabelled 'all'"),
         (NAME, {"unlabelled": "step"}, "unlabelled must be .rows. for a problem with row norms"),
         (ELIMINATED, {}, "supports no constraints, got row norms"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused(name, options, message):
     with pytest.raises(nm.UnsupportedError, match=message):
         problem("linear", row_norm=1.0).solve(name, **options)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import SEPARABLE, side_information
+from problems import side_information
 
 import npkl_models as nm
 from npkl_models.spectral.concave import printed_rank
@@ -18,22 +18,6 @@ def simple(loss="squared_hinge", n=40, p=2.0, m=24, **how):
     )
 
 
-# ------------------------------------------------------------------------------------------- p = 1
-
-
-@pytest.mark.parametrize("loss", SEPARABLE)
-@pytest.mark.parametrize("bound", [1.0, 12.0, 40.0])
-def test_p_1_agrees_with_the_interior_point(loss, bound):
-    problem = simple(loss, p=1, trace_bound=bound)
-    best = problem.solve("interior", tol=1e-8)
-    found = problem.solve("simple_npkl")
-    assert found.status is nm.Status.OPTIMAL
-    assert found.trace <= bound * (1 + 1e-12)
-    scale = 1 + abs(best.objective)
-    assert found.objective == pytest.approx(best.objective, abs=2e-6 * scale)
-    assert found.certificate.bound <= best.objective + 1e-9 * scale
-
-
 @pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
 def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
     problem = simple(loss, p=1, trace_bound=40.0)
@@ -47,10 +31,6 @@ def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
     assert found.rank <= 1  # B times the projector of one eigenvector, or nothing
 
 
-def test_what_has_no_smooth_dual_is_refused():
-    assert "penalty at p = 1 is linear" in simple(p=1, penalty=1.0).compatible_backends()["simple_npkl"]
-
-
 @pytest.mark.parametrize("how", [{"bound": 4.0}, {"penalty": 1.0}])
 def test_equalities_without_any_loss_are_taken(how):
     term = nm.Constraint(nm.Entries(40, ([0, 1], [0, 1])), equal=[1.0, 1.0])
@@ -58,9 +38,6 @@ def test_equalities_without_any_loss_are_taken(how):
     found = problem.solve(NAME)
     assert found.certificate.bound <= problem.solve("sdp").objective + 1e-9
     assert found.iterations > 1
-
-
-# ----------------------------------------------------------------------------------------- Prop. 4
 
 
 @pytest.mark.parametrize(("m", "rank"), [(1, 1), (3, 3), (24, 9)])
@@ -107,14 +84,6 @@ def test_the_steps_of_prop_6_lead_to_the_optimum_and_never_down(loss):
     assert np.all(found.history.bound <= best.objective + 1e-9)
     if loss != "hinge":  # which is not smooth in the primal, and has no 1 / C
         assert np.all(np.diff(found.history.bound) >= -1e-10)
-
-
-def test_where_the_rank_suffices_both_agree():
-    problem = simple(trace_bound=40.0, m=90)
-    full = problem.solve(NAME, eigenpairs="all", max_iter=30)
-    few = problem.solve(NAME, max_iter=30)
-    assert max(full.history.rank) <= printed_rank(problem)
-    np.testing.assert_allclose(few.history.objective, full.history.objective, rtol=1e-6)
 
 
 def test_what_does_not_fit_is_refused():

@@ -18,7 +18,8 @@ HEAD = """# From equation to API
 Every numbered equation, algorithm, statement, table and figure of the five papers: what it is, what it is in this library, which test or script
 shows that they agree and how closely, and what is missing, departs or is wrong in print. Of {rows} rows {here} have a name here; the others are
 steps of a proof, background or data that we do not have, and say so. "exact" means equal but for rounding; tolerances are those that the tests
-ask for. A test is run by `pytest` with its name, a script by `python`; `solve("name")` is the method of a problem. What the defaults do
+ask for. What is wrong in print is wrong in the text that we have, extracted from the papers' files, which may have lost a letter; a counter-example
+in `tests/papers/test_wrong_in_print.py` shows each. A test is run by `pytest` with its name, a script by `python`; `solve("name")` is the method of a problem. What the defaults do
 otherwise than the papers is on the page [as printed](../printed.md); what they measured, re-run, on [the papers' pages](../papers.md).
 """
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 CHECKS = "tests/papers/test_equation_checks.py"
+WRONG = "tests/papers/test_wrong_in_print.py"  # a counter-example each, written out from the paper alone
 NUMBER = re.compile(r"\((\d+(?:\.\d+)?)\)(?:-\((\d+(?:\.\d+)?)\))?")
 
 
