@@ -111,11 +111,14 @@ def test_columns_that_few_rows_need_are_kept():
     assert drop_faint_columns(np.zeros((3, 2))).shape == (3, 1)
 
 
-@pytest.mark.parametrize(("residual", "begun"), [(2 * CLOSE, PATIENCE), (CLOSE / 2, 2 * CHECK)])
+@pytest.mark.parametrize(("residual", "begun"), [(2 * CLOSE, PATIENCE), (CLOSE / 2, 3 * CHECK)])
 def test_newton_steps_begin_near_or_when_patience_ends(residual, begun):
-    handover = Handover(loops(), structure(loops()), 1e-6)
-    due = [handover.shorter(count, residual, 8, 1.0) for count in range(1, PATIENCE + 1)]
-    assert due.index(True) + 1 == begun
+    def due(objective):
+        handover, counts = Handover(loops(), structure(loops()), 1e-6), range(1, PATIENCE + 1)
+        return [handover.shorter(count, residual, objective(count), 8, 1.0) for count in counts]
+
+    assert due(lambda count: 100.0 - 0.5 * count).index(True) + 1 == begun  # it falls as fast as before
+    assert not any(due(lambda count: 1.0 + 0.1**count))  # the rest is below the tolerance
 
 
 @pytest.mark.parametrize("rank", ["auto", 6])

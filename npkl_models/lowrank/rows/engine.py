@@ -72,7 +72,7 @@ class BCDEngine(FactorEngine):
     def restart(self, V: Array) -> None:
         self.V = self.centred(aligned(V))
         self.begin_again()
-        self.handover.checked = np.inf
+        self.handover.begin_again()
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
@@ -112,7 +112,8 @@ class BCDEngine(FactorEngine):
     def _due(self) -> bool:
         """Whether sweeps have become slow, so that Newton steps are due."""
         slow = self.slow() and self.handover.reaches(self.residual)
-        return self.handover.shorter(self.count, self.residual, self.V.shape[1], self.sweep_seconds()) or slow
+        now = self.count, self.residual, self.objective, self.V.shape[1], self.sweep_seconds()
+        return self.handover.shorter(*now) or slow
 
     def _hand_over(self) -> None:
         """Go on by Newton steps, from the multipliers so far."""

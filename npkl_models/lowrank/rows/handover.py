@@ -22,26 +22,40 @@ STEPS, PRODUCTS, OVERHEAD = 20, 25.0, 4e-3  # Newton steps that may be needed; p
 
 
 class Handover:
-    """The conditions under which Newton steps take over, and the residual at the last prediction."""
+    """When Newton steps take over; with the objective, and its fall, at the last check."""
 
     def __init__(self, problem: Statement, pairs: Structure, tol: float) -> None:
-        self.problem, self.tol, self.checked = problem, tol, np.inf
+        self.problem, self.tol = problem, tol
         entries = pairs.apart is None and not isinstance(pairs, Comparisons)
         self.predicts = entries and problem.basis is None and row_bound(problem) is None
         self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps may take over far away
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget the falls so far."""
+        self.objective = self.fall = np.inf
 
     def reaches(self, residual: float) -> bool:
         """Whether Newton steps take over from slow sweeps at a residual."""
         return residual < NEAR or self.far
 
-    def shorter(self, count: int, residual: float, rank: int, seconds: float) -> bool:
-        """Whether sweeps at their present rate would take longer than Newton steps."""
+    def shorter(self, count: int, residual: float, objective: float, rank: int, seconds: float) -> bool:
+        """Whether sweeps at their present rate would take longer than Newton steps.
+
+        The falls of the objective between checks are taken as a geometric series, whose rest must be below
+        the tolerance. Extrapolation makes the residual jump, so the residual shows no rate.
+        """
         if not self.predicts or count % CHECK:
             return False
-        then, self.checked = self.checked, residual
-        if not (0 < then < np.inf and residual > 0) or (residual >= CLOSE and count < PATIENCE):
+        fall, before = self.objective - objective, self.fall
+        self.objective, self.fall = objective, fall
+        if not np.isfinite(fall + before) or (residual >= CLOSE and count < PATIENCE):
             return False
-        rate = np.log(then / residual) / CHECK
-        left = np.log(max(residual / self.tol, 1.0)) / rate if rate > 0 else np.inf
+        wanted, left = self.tol * self.problem.size(2 * objective), np.inf
+        if 0 < fall < before:
+            rate = np.log(before / fall) / CHECK
+            left = np.log(max(fall**2 / (before - fall) / wanted, 1.0)) / rate
+        elif abs(fall) <= wanted:
+            return False
         newton = OVERHEAD + iteration_seconds(self.problem, rank, PRODUCTS)
         return bool(left * seconds > STEPS * newton)
