@@ -28,6 +28,7 @@ from kml_runs import (
     METHODS,
     PAIRS,
     PAPER,
+    PLAIN,
     REDUCED,
     cells_of,
     here,
@@ -144,7 +145,7 @@ def classify(name: str, share: float, method: str, seed: int) -> dict[str, Any]:
     elif method == "input":
         Z = X
     else:
-        model = KernelMetricLearner(500, random_state=seed, **(PAPER if method == "paper's" else {}))
+        model = KernelMetricLearner(500, random_state=seed, **(PAPER if method == "paper's" else PLAIN))
         Z = model.fit_transform(X, np.where(np.isin(np.arange(len(X)), inside), y, -1))
     nearest = KNeighborsClassifier(1).fit(Z[inside], y[inside])
     return {"accuracy": float(nearest.score(Z[outside], y[outside]))}

@@ -17,7 +17,8 @@ import npkl_models as nm
 from npkl_models.applications.metric import KernelMetricLearner
 from npkl_models.applications.scores import separation, weighted_rand_index
 
-PAPER: dict[str, Any] = {"prior": 0.0, "dissimilar": False}  # else the library's two extensions
+PLAIN: dict[str, Any] = {"blend": False, "n_iter": 3}
+PAPER: dict[str, Any] = PLAIN | {"prior": 0.0, "dissimilar": False}  # else the library's two extensions
 PAIRS = 50  # |S|
 JUDGED = 2_000  # points, drawn, over which J is taken
 REDUCED = 50  # principal components that the linear learners get where there are more features
@@ -58,7 +59,7 @@ def learned(X: np.ndarray, pairs: nm.Pairs, method: str, landmarks: int | None, 
     if method == "RCA":
         Z = PCA(min(REDUCED, *X.shape), random_state=0).fit_transform(X)
         return Z @ relevant_components(Z, pairs.must_link)
-    options = PAPER if method.startswith("paper's") else {}
+    options = PAPER if method.startswith("paper's") else PLAIN
     if "narrow" in method:
         some = X[np.random.default_rng(0).permutation(len(X))[:JUDGED]]
         width = NARROW * pairwise_distances(some).mean()
