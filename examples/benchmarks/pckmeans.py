@@ -88,7 +88,7 @@ def _centers(X, k, pairs, rng):
 
 
 def itml(X, pairs, gamma=1.0, rounds=200):
-    """A matrix W whose rows x W are measured by ITML (Davis, Kulis, Jain, Sra & Dhillon, ICML 2007, algorithm 1).
+    """A matrix W for points x W, by ITML (Davis, Kulis, Jain, Sra & Dhillon, ICML 2007, algorithm 1).
 
     Similar points are bounded by the distance that 5 % of all points have, others by that of 95 %.
     """
