@@ -28,9 +28,8 @@ from npkl_models.linalg import Array, Index, Matrix
 class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
     r"""Metric learner that chooses the eigenvalues of a kernel so that similar pairs are near.
 
-    The centred kernel of the landmarks is :math:`\sum_r \mu_r \alpha_r \alpha_r'`. Each row of W writes a
-    point as a weighted mean of its nearest landmarks. The learnt kernel is
-    :math:`\sum_r \beta_r^2\, W\alpha_r\, (W\alpha_r)'`. Time and memory are linear in the number of points.
+    With the centred kernel :math:`\sum_r \mu_r \alpha_r \alpha_r'` of landmarks, and points as weighted
+    means W of them, the learnt kernel is :math:`\sum_r \beta_r^2\, W\alpha_r\, (W\alpha_r)'`.
 
     Parameters
     ----------
@@ -50,14 +49,13 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     n_neighbors : int
         Number of landmarks whose weighted mean stands for a point.
     n_iter : int
-        Number of iterations. Each finds neighbours and weights in the space learnt before. 1 is the basic
-        form.
+        Number of iterations. Each finds neighbours and weights in the space learnt before.
     prior, dissimilar
         Strength of the original kernel against the pairs, and whether cannot-links are used. Both extend the
         paper, whose method has ``prior=0, dissimilar=False, blend=False``
         (`npkl_models.applications.metric.weights`).
-    regularization, epsilon
-        As in `local_weights` and in `eigenvalue_weights`.
+    regularization
+        As in `local_weights`.
     random_state : int, RandomState or None
         Seed of the choice of landmarks.
 
@@ -81,10 +79,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
 
     Notes
     -----
-    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for
-    landmarks, (20) to (27) for new points. Section 3.4 leaves details of the iteration open; here W is
-    computed anew in the space that was learnt. If all points of the pairs are landmarks, as the paper asks,
-    only W changes after the first iteration.
+    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for landmarks, (20) to
+    (27) for new points. Section 3.4 leaves details of the iteration open; W is computed anew here.
 
     Examples
     --------
@@ -107,7 +103,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     prior: float = 0.1
     dissimilar: bool = True
     regularization: float = 0.1
-    epsilon: float = 1e-8
     random_state: int | np.random.RandomState | None = 0
 
     _parameter_constraints = {
@@ -115,7 +110,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         "blend": ["boolean"], "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [POSITIVE, StrOptions({"auto"})], "n_neighbors": [COUNT],
         "n_iter": [COUNT], "prior": [LEAST], "dissimilar": ["boolean"], "regularization": [LEAST],
-        "epsilon": [POSITIVE], "random_state": ["random_state"],
+        "random_state": ["random_state"],
     }  # fmt: skip
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
@@ -159,7 +154,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
                 W = self._next_weights(W, self._stages[-1])
             near, far = _differences(W, axes, similar), _differences(W, axes, dissimilar)
             self.weights_ = (
-                eigenvalue_weights(near, self.eigenvalues_, far, self.prior, self.epsilon)
+                eigenvalue_weights(near, self.eigenvalues_, far, self.prior)
                 if len(near) + len(far)
                 else np.sqrt(self.eigenvalues_)
             )
