@@ -27,7 +27,6 @@ from npkl_models.errors import ProblemError, SolverError
 from npkl_models.formulations import mve
 from npkl_models.formulations.volume import turned
 from npkl_models.linalg import Array
-from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
@@ -110,7 +109,7 @@ def minimum_volume(
     shares: list[float] = []
     settled, aim = False, np.inf
     problem = mve(X, size, **formulation)
-    smooth = problem.losses == problem.terms and isinstance(problem.regularizer, NoRegularizer)
+    smooth = problem.losses == problem.terms and problem.regularizer.spectral is None
     while len(objectives) < max_steps and not settled:
         solution = problem.solve(backend, **given)
         if solution.V is None:
@@ -138,7 +137,8 @@ def minimum_volume(
 def _descended(problem: Problem, V: Array, size: int) -> Array:
     """A factor of lower objective, by L-BFGS from the factor V (n x r)."""
     V = principal(V - V.mean(axis=0))
-    parts = [(term, row_differences(*term.functional.indices, problem.n)) for term in problem.losses]
+    ends = [(term, *term.functional.indices[:2]) for term in problem.losses]
+    parts = [(term, row_differences(i, j, problem.n)) for term, i, j in ends]
 
     def value(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(V.shape)
