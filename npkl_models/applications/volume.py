@@ -137,8 +137,8 @@ def minimum_volume(
 def _descended(problem: Problem, V: Array, size: int) -> Array:
     """A factor of lower objective, by L-BFGS from the factor V (n x r)."""
     V = principal(V - V.mean(axis=0))
-    ends = [(term, *term.functional.indices[:2]) for term in problem.losses]
-    parts = [(term, row_differences(i, j, problem.n)) for term, i, j in ends]
+    ends = [term.functional.indices for term in problem.losses]
+    apart = [row_differences(one[0], one[1], problem.n) for one in ends]
 
     def value(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(V.shape)
@@ -146,11 +146,11 @@ def _descended(problem: Problem, V: Array, size: int) -> Array:
         values, axes = np.linalg.eigh(W.T @ W)
         total, first = float(values.sum() - 2 * values[-size:].sum()), axes[:, -size:]
         slope = 2 * W - 4 * (W @ first) @ first.T
-        for term, E in parts:
-            apart = E @ W
-            z = np.einsum("er,er->e", apart, apart)
+        for term, E in zip(problem.losses, apart, strict=True):
+            D = E @ W
+            z = np.einsum("er,er->e", D, D)
             total += term.value(z)
-            slope += 2 * (E.T @ (term.derivative(z)[:, None] * apart))
+            slope += 2 * (E.T @ (term.derivative(z)[:, None] * D))
         return total, (slope - slope.mean(axis=0)).ravel()
 
     found = minimize(value, V.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 1_000, "ftol": 1e-7})

@@ -136,15 +136,16 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         self._kernel = landmark_kernel(points, self.landmarks_, self.kernel, self.gamma)
         self.gamma_ = self._kernel.gamma
         self._own = self._kernel(points[self.landmarks_])
-        self._learn(points, similar, dissimilar)
+        learnt = self._learn(points, similar, dissimilar)
         if self.whitening_ is not None:
-            self._share = float(np.sqrt(self.embedding_.var(axis=0).sum() / given.var(axis=0).sum()))
-            self.embedding_ = np.hstack([self.embedding_, self._share * given])
+            self._share = float(np.sqrt(learnt.var(axis=0).sum() / given.var(axis=0).sum()))
+            learnt = np.hstack([learnt, self._share * given])
+        self.embedding_ = learnt
         distance = self.pair_distance(similar)
         self.objective_ = float(np.mean(distance**2)) if distance.size else float("nan")
         return self
 
-    def _learn(self, points: Any, similar: Index, dissimilar: Index) -> None:
+    def _learn(self, points: Any, similar: Index, dissimilar: Index) -> Array:
         """Compute the eigenvalues of the landmarks' kernel, then ``n_iter`` times W and the axes' weights."""
         self.eigenvalues_, axes = axes_of(self._own)
         self._stages: list[Array] = []
@@ -159,7 +160,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
                 else np.sqrt(self.eigenvalues_)
             )
             self._stages.append(axes * self.weights_)
-        self.embedding_: Array = np.asarray(W @ self._stages[-1])
+        return np.asarray(W @ self._stages[-1])
 
     def transform(self, X: Any) -> Array:
         """Coordinates of training or new points (m x d) in the space that was learnt, as in ``embedding_``.
