@@ -23,6 +23,8 @@ from npkl_models.applications.metric.weights import eigenvalue_weights, local_we
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 
+WIDE = 2_000  # columns: whitening costs the cube of their number, 3 s here
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
@@ -38,8 +40,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         The points of similar pairs become landmarks first, then others at random.
     blend : bool
         Whether the points are whitened before the kernel (`npkl_models.applications.metric.whitening`), and
-        their own columns join the learnt coordinates, both with the same mean squared distance. Sparse points
-        and a precomputed kernel are never blended.
+        their own columns join the learnt coordinates, both with the same mean squared distance. Never blended:
+        sparse points, points of more than 2,000 columns, and a precomputed kernel.
     kernel : {"rbf", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
@@ -129,7 +131,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         similar = none if self.pairs_ is None else self.pairs_.must_link
         dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
         given, self.whitening_ = points, None
-        if self.blend and self.kernel != "precomputed" and not sp.issparse(points):
+        dense = self.kernel != "precomputed" and not sp.issparse(points)
+        if self.blend and dense and points.shape[1] <= WIDE:
             self.whitening_ = whitening(points[similar[:, 0]] - points[similar[:, 1]])
             points = points @ self.whitening_
         self.landmarks_ = self._landmarks(points, similar)
