@@ -40,8 +40,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         The points of similar pairs become landmarks first, then others at random.
     blend : bool
         Whether the points are whitened before the kernel (`npkl_models.applications.metric.whitening`), and
-        their own columns join the learnt coordinates, both with the same mean squared distance. Never blended:
-        sparse points, points of more than 2,000 columns, and a precomputed kernel.
+        their own columns join the learnt coordinates, both with the same mean squared distance. Never
+        blended: sparse points, points of more than 2,000 columns, and a precomputed kernel.
     kernel : {"rbf", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
