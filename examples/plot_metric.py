@@ -21,9 +21,9 @@ new = nm.datasets.load("xor", n=40, random_state=1)
 pairs = nm.Pairs.from_labels(data.y, 50, 50, random_state=0)
 models = {
     "the points": None,
-    "the kernel as it is": KernelMetricLearner().fit(data.X),
-    "similar pairs": KernelMetricLearner().fit(data.X, must_link=pairs.must_link),
-    "similar and dissimilar pairs": KernelMetricLearner().fit(
+    "the kernel as it is": KernelMetricLearner(blend=False).fit(data.X),
+    "similar pairs": KernelMetricLearner(blend=False).fit(data.X, must_link=pairs.must_link),
+    "similar and dissimilar pairs": KernelMetricLearner(blend=False).fit(
         data.X, must_link=pairs.must_link, cannot_link=pairs.cannot_link
     ),
 }

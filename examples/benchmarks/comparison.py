@@ -1,10 +1,15 @@
-"""NPKLClustering beside the constrained and semi-supervised methods of three other packages.
+"""Our estimators beside the constrained and semi-supervised methods of three other packages.
 
-``python comparison.py [SET ...] [--draws 20] [--folder DIR]`` draws 0.3 n must-links and 0.3 n cannot-links
-from the classes of nine small sets, gives them (with standardised columns and the number of classes) to every
-method, and prints a line of JSON for each set and method: the adjusted Rand index over all points, mean and
-spread over the draws, and seconds. Then it prints the table in Markdown to standard error. With a folder
-every result is kept when it is there, and not computed again.
+``python comparison.py [SET ...] [--draws 20] [--folder DIR]`` compares clusters: it draws 0.3 n must-links
+and 0.3 n cannot-links from the classes of nine small sets, gives them to every method with standardised
+columns and the number of classes, and prints a line of JSON for each set and method: the adjusted Rand index
+over all points, mean and spread over the draws, and seconds. Then it prints the table in Markdown to standard
+error. With a folder every result is kept when it is there, and not computed again.
+
+``--task metrics`` compares metrics on twelve sets of at most 300 points: half of the points and their pairs
+(0.3 n of each kind) are learnt from, the others get the class of three neighbours. ``--task classes`` takes
+features for an SVC that knows 3 or 10 points of each class: the accuracy on the other points, and on the half
+that came after the fit. Sets with a star chose settings; the others were looked at once, at the end.
 
 active-semi-supervised-clustering and metric-learn are looked for and need not be there; a method that cannot
 be imported or fails says so. metric-learn 0.7 calls a keyword of scikit-learn by its old name: here it is
@@ -25,14 +30,19 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 from common import report
+from pckmeans import itml
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
 import npkl_models as nm
-from npkl_models.applications.estimators import NPKLClustering
+from npkl_models.applications.estimators import NPKLClustering, NPKLKernel
+from npkl_models.applications.metric import KernelMetricLearner, whitening
 from npkl_models.task_cache import Failure, sweep
 
 SETS = ("chessboard", "double_spiral", "glass", "heart", "iris", "protein", "sonar", "soybean_small", "wine")
@@ -139,6 +149,67 @@ METHODS = {
 }
 
 
+def learnt(X, y, pairs, seed, **settings):
+    """Ours: the map of points."""
+    return KernelMetricLearner(random_state=seed, **settings).fit(X, pairs=pairs).transform
+
+
+def whitened(X, y, pairs, seed):
+    """The first half of ours alone: relevant components, shrunk."""
+    W = whitening(X[pairs.must_link[:, 0]] - X[pairs.must_link[:, 1]])
+    return lambda Z: Z @ W
+
+
+def informed(X, y, pairs, seed):
+    """The short implementation beside PCKMeans."""
+    W = itml(X, pairs)
+    return lambda Z: Z @ W
+
+
+def components(X, y, pairs, seed):
+    """scikit-learn's, which gets the classes of the points with pairs."""
+    known = np.unique(np.concatenate([pairs.i, pairs.j]))
+    return NeighborhoodComponentsAnalysis(random_state=seed).fit(X[known], y[known]).transform
+
+
+METRICS = {
+    "features": lambda X, y, pairs, seed: lambda Z: Z,
+    "KernelMetricLearner": learnt,
+    "KernelMetricLearner(blend=False)": partial(learnt, blend=False),
+    "KernelMetricLearner(100, blend=False, n_iter=3)": partial(
+        learnt, n_landmarks=100, blend=False, n_iter=3
+    ),
+    "whitening": whitened,
+    "ITML": informed,
+    "NCA (classes)": components,
+}
+
+
+def plain(X, part):
+    """The features themselves."""
+    return lambda Z: Z
+
+
+def kernel_rows(X, part, joined=False):
+    """Rows of the kernel's factor, of length one; or they and the features' rows, of length one."""
+    rows = make_pipeline(NPKLKernel(tol=1e-3), Normalizer())
+    return (make_union(rows, Normalizer()) if joined else rows).fit(X, part).transform
+
+
+def searched(folds):
+    """An SVC whose C and width are chosen by cross-validation."""
+    width = {"C": [0.1, 1, 10, 100], "gamma": ["scale", 0.001, 0.01, 0.1]}
+    return GridSearchCV(SVC(), width, cv=folds)
+
+
+CLASSES = {
+    "tuned SVC on features": (plain, searched),
+    "SVC(C=10) on features": (plain, lambda _: SVC(C=10)),
+    "SVC(C=10) on NPKLKernel": (kernel_rows, lambda _: SVC(C=10)),
+    "SVC(C=10) on NPKLKernel and features": (partial(kernel_rows, joined=True), lambda _: SVC(C=10)),
+}
+
+
 def late(*_):
     """Of the alarm."""
     raise TimeoutError(f"more than {LIMIT} s")
@@ -162,6 +233,89 @@ def one(method: str, name: str, seed: int) -> list[float]:
     return [float(adjusted_rand_score(data.y, labels)), taken]
 
 
+CHOSE = ("iris", "wine", "glass", "heart", "digits", "sonar")
+ONCE = ("breast_cancer", "protein", "usps", "isolet", "a1a", "mnist")
+
+
+def halves(name: str, seed: int):
+    """At most 300 points and their classes, standardised, and two halves of their rows."""
+    data = nm.datasets.load(name)
+    data = data.subset(300, 0) if data.n > 300 else data
+    X = data.X.toarray() if sp.issparse(data.X) else data.X
+    X, y = StandardScaler().fit_transform(X[:, X.std(axis=0) > 0]), np.unique(data.y, return_inverse=True)[1]
+    return X, y, *train_test_split(np.arange(y.size), test_size=0.5, stratify=y, random_state=seed)
+
+
+def metrics_of(method: str, name: str, seed: int) -> list[float]:
+    """The accuracy of three neighbours in a learnt metric, and seconds."""
+    X, y, old, new = halves(name, seed)
+    count = round(0.3 * old.size)
+    pairs = nm.Pairs.from_labels(y[old], count, count, random_state=seed)
+    began = time.process_time()
+    placed = METRICS[method](X[old], y[old], pairs, seed)
+    taken = time.process_time() - began
+    nearest = KNeighborsClassifier(3).fit(placed(X[old]), y[old])
+    return [float(nearest.score(placed(X[new]), y[new])), taken]
+
+
+def classes_of(method: str, name: str, seed: int, count: int, after: bool) -> list[float]:
+    """The accuracy of an SVC on features, with few known classes, and seconds."""
+    X, y, old, new = halves(name, seed)
+    rng, old = np.random.default_rng(seed), old if after else np.arange(y.size)
+    members = [rng.permutation(np.flatnonzero(y[old] == c)) for c in np.unique(y)]
+    known = np.concatenate([own[: min(count, own.size // 2)] for own in members])
+    part = np.full(old.size, -1)
+    part[known] = y[old][known]
+    asked = new if after else np.setdiff1d(old, known)
+    made, classifier = CLASSES[method]
+    warnings.simplefilter("ignore")  # of classes with a single known point
+    began = time.process_time()
+    placed = made(X[old], part)
+    folds = StratifiedKFold(min(3, max(2, np.bincount(y[old][known]).min())))
+    found = classifier(folds).fit(placed(X[old])[known], y[old][known])
+    taken = time.process_time() - began
+    return [float(found.score(placed(X[asked]), y[asked])), taken]
+
+
+TASKS = {
+    "metrics": {"": (METRICS, metrics_of)},
+    "classes": {
+        f"{count} of each class, {'new' if after else 'other'} points": (
+            CLASSES, partial(classes_of, count=count, after=after)
+        )
+        for count in (3, 10) for after in (False, True)
+    },
+}  # fmt: skip
+
+
+def means(given: argparse.Namespace) -> None:
+    """The tables of means over draws: each set, all sets, the worst set beside the first method, seconds."""
+    names = given.sets if given.sets != list(SETS) else [*CHOSE, *ONCE]
+    for title, (methods, run) in TASKS[given.task].items():
+        print(
+            f"\n{title}\n\n| | " + " | ".join(n + "*" * (n in CHOSE) for n in names), end="", file=sys.stderr
+        )
+        print(f" | mean | worst lead | CPU s |\n|{'---|' * (len(names) + 4)}", file=sys.stderr)
+        first = None
+        for method in methods:
+            tasks = {
+                f"{title} {name} {method} {seed}": partial(run, method, name, seed)
+                for name in names for seed in range(given.draws)
+            }  # fmt: skip
+            found = list(sweep(tasks, 1, given.folder).values())
+            reasons = sorted({one.error for one in found if isinstance(one, Failure)})
+            both = np.array([[np.nan] * 2 if isinstance(one, Failure) else one for one in found])
+            value, taken = both.reshape(len(names), given.draws, 2).mean(axis=1).T
+            first = value if first is None else first
+            row = [*value, value.mean(), (value - first).min()]
+            shown = " | ".join(f"{one:.3f}" for one in row)
+            print(f"| {method} | {shown} | {taken.mean():.2f} |", file=sys.stderr, flush=True)
+            report(
+                benchmark="comparison", task=f"{given.task} {title}", method=method, draws=given.draws,
+                mean=round(float(value.mean()), 4), failures=reasons[:2],
+            )  # fmt: skip
+
+
 def cell(found: list) -> str:
     """Mean and spread of what ran, and how many draws failed."""
     ran = np.array([one[0] for one in found if not isinstance(one, Failure)])
@@ -179,7 +333,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--folder")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--task", default="clusters", choices=["clusters", *TASKS])
     given = parser.parse_args()
+    if given.task != "clusters":
+        means(given)
+        return
     table = {method: [] for method in given.methods}
     for name in given.sets:
         for method in given.methods:

@@ -1,4 +1,4 @@
-"""PCKMeans and MPCKMeans for pairs of which some are wrong, as two functions.
+"""PCKMeans and MPCKMeans for pairs of which some are wrong, as two functions; and ITML.
 
 The package active-semi-supervised-clustering has both, but refuses pairs that contradict each other. Here
 all pairs are penalties, as in the paper, and no pair is added by closure. The first centres are the means of
@@ -10,6 +10,7 @@ ICML 2004, objectives (2) and (4); the metric of MPCKMeans is one diagonal matri
 """
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 STARTS, TURNS = 5, 30
 SMALLEST = 1e-6  # of the metric's entries
@@ -84,3 +85,29 @@ def _centers(X, k, pairs, rng):
         near = ((means[:, None] - means[chosen]) ** 2).sum(axis=2).min(axis=1)
         chosen.append(int(np.argmax(near * weight)))
     return means[chosen].copy()
+
+
+def itml(X, pairs, gamma=1.0, rounds=200):
+    """A matrix W for points x W, by ITML (Davis, Kulis, Jain, Sra & Dhillon, ICML 2007, algorithm 1).
+
+    Similar points are bounded by the distance that 5 % of all points have, others by that of 95 %.
+    """
+    apart = X[pairs.i] - X[pairs.j]
+    moved = (apart**2).sum(axis=1) > 0
+    apart, sign = apart[moved], pairs.sign[moved]
+    low, high = np.percentile(pdist(X, "sqeuclidean"), (5, 95))
+    bound, dual, A = np.where(sign > 0, low, high), np.zeros(sign.size), np.eye(X.shape[1])
+    for _ in range(rounds):
+        before = dual.copy()
+        for e, v in enumerate(apart):
+            row = A @ v
+            far = float(v @ row)
+            step = min(dual[e], sign[e] * gamma / (gamma + 1) * (1 / far - 1 / bound[e]))
+            turn = sign[e] * step / (1 - sign[e] * step * far)
+            dual[e] -= step
+            bound[e] = gamma * bound[e] / (gamma + sign[e] * step * bound[e])
+            A += turn * np.outer(row, row)
+        if np.abs(dual - before).sum() <= 1e-3 * (np.linalg.norm(dual) + np.linalg.norm(before)):
+            break
+    value, vector = np.linalg.eigh(A)
+    return vector * np.sqrt(np.maximum(value, 0))

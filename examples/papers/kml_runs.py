@@ -18,7 +18,8 @@ import npkl_models as nm
 from npkl_models.applications.metric import KernelMetricLearner
 from npkl_models.applications.scores import separation, weighted_rand_index
 
-PAPER: dict[str, Any] = {"prior": 0.0, "dissimilar": False}  # else the library's two extensions
+PLAIN: dict[str, Any] = {"blend": False, "n_iter": 3}
+PAPER: dict[str, Any] = PLAIN | {"prior": 0.0, "dissimilar": False}  # else the library's two extensions
 PAIRS = 50  # |S|
 JUDGED = 2_000  # points, drawn, over which J is taken
 REDUCED = 50  # principal components that the linear learners get where there are more features
@@ -89,7 +90,7 @@ def learned(X: np.ndarray, pairs: nm.Pairs, method: str, landmarks: int | None, 
         Z = PCA(min(REDUCED, *X.shape), random_state=0).fit_transform(X)
         return Z @ relevant_components(Z, pairs.must_link)
     if method == "this library's":
-        model = KernelMetricLearner(landmarks, random_state=seed)
+        model = KernelMetricLearner(landmarks, random_state=seed, **PLAIN)
         return model.fit_transform(X, must_link=pairs.must_link, cannot_link=pairs.cannot_link)
     few = {"n_neighbors": FEW} if "neighbours" in method else {}
     model = KernelMetricLearner(landmarks, random_state=seed, gamma=gamma_of(X), **PAPER, **few)

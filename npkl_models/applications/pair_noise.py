@@ -134,18 +134,6 @@ def pair_noise(
     ------
     ProblemError
         If there are no first clusters, or if graph, pairs and first clusters are not over the same points.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.pair_noise import pair_noise
-    >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(size=(40, 1))
-    >>> together = [(0, 1), (2, 3), (4, 5), (6, 7), (20, 21), (23, 24), (5, 25)]  # the last one is wrong
-    >>> pairs = nm.Pairs(40, together, [(0, 22), (4, 23), (7, 26), (8, 27)])
-    >>> found = pair_noise(nm.laplacian(X, 5), pairs, [np.repeat([0, 1], 20)], 2)
-    >>> found.pairs[found.wrong > 0.5].tolist()
-    [[5, 25]]
     """
     n_clusters = whole_number(n_clusters, "n_clusters", 2)
     graph = _read(graph, pairs, annotated)

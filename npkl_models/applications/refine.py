@@ -32,7 +32,7 @@ class Compared:
         i, j = rows[:, 0], rows[:, 1]
         one, other = (i, rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2], rows[:, 3])
         self.rows, self.m, self.n = rows, len(rows), n
-        self.differences = _differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
+        self.differences = row_differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
         self.back = self.differences.T.tocsr()
 
     def distances(self, V: Array) -> tuple[Array, Array]:
@@ -69,7 +69,7 @@ def _row_squares(E: Array) -> Array:
     return np.asarray((E * E) @ np.ones(E.shape[1]))
 
 
-def _differences(i: Index, j: Index, n: int) -> Matrix:
+def row_differences(i: Index, j: Index, n: int) -> Matrix:
     """The sparse matrix E (m x n) with the rows v_i - v_j of E V."""
     at, one = np.arange(i.size), np.ones(i.size)
     entries = np.concatenate([one, -one]), (np.concatenate([at, at]), np.concatenate([i, j]))

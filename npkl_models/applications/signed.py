@@ -48,17 +48,6 @@ def signed_spectral(
     -------
     ndarray of int, shape (n,)
         Cluster of each point.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.signed import signed_spectral
-    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-    >>> pairs = nm.Pairs(6, must_link=[(0, 2)], cannot_link=[(2, 3)])
-    >>> labels = signed_spectral(nm.knn_affinity(X, 2), pairs, 2)
-    >>> bool(labels[0] == labels[1] != labels[4])
-    True
     """
     return _clustered(signed_graph, graph, pairs, n_clusters, n_init, random_state)
 

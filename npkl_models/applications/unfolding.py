@@ -187,13 +187,6 @@ class ColoredMVU(Unfolder):
     ----------
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
         As in `MVU`.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.unfolding import ColoredMVU
-    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.5], [5.0]]
-    >>> ColoredMVU(1, n_neighbors=2).fit(X, [0, 0, 0, 1, 1, 1]).transform([[0.5], [4.75]]).shape
-    (2, 1)
     """
 
     C: float = 1.0
@@ -241,15 +234,6 @@ class MVE(Unfolder):
         fixed.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
         As in `MVU`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.unfolding import MVE
-    >>> angle = np.linspace(0.0, 4.0, 12)
-    >>> model = MVE(1, n_neighbors=2).fit(np.column_stack([np.cos(angle), np.sin(angle)]))
-    >>> bool(model.eigenvalues_[0] > 0.99 * model.eigenvalues_.sum())
-    True
     """
 
     C: float = 100.0
@@ -291,14 +275,6 @@ class SPE(Unfolder):
         belong to the best round and cover only its triplets.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
         As in `MVU`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.unfolding import SPE
-    >>> angle = np.linspace(0.0, 4.0, 16)
-    >>> SPE(n_neighbors=2).fit(np.column_stack([np.cos(angle), np.sin(angle)])).run_.settled
-    True
     """
 
     n_neighbors: int = 4

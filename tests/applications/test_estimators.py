@@ -10,9 +10,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
@@ -166,21 +164,6 @@ def test_copies_are_equal_and_pipelines_and_searches_take_them(kind):
 
 
 @ACCUSED  # classes of folds that a small weight does not keep
-def test_a_search_over_the_weight_scores_held_out_points():
-    y = np.where(np.arange(len(X)) % 3 == 0, WINE.y, -1)
-
-    def score(model, X, y):
-        known = y >= 0
-        return adjusted_rand_score(y[known], model.predict(X[known]))
-
-    pipe = make_pipeline(StandardScaler(), NPKLClustering(3, tol=1e-4, noise=None, cannot=0.0))
-    grid = {"npklclustering__gamma": [1.0, 100.0]}
-    search = GridSearchCV(pipe, grid, scoring=score, cv=3).fit(WINE.X, y)
-    assert search.best_params_ == {"npklclustering__gamma": 100.0}
-    chain = make_pipeline(StandardScaler(), NPKLKernel(tol=1e-4), LogisticRegression())
-    assert cross_val_score(chain, WINE.X, WINE.y, cv=3).mean() > 0.9
-
-
 def test_pairs_are_routed_through_a_pipeline():
     with sklearn.config_context(enable_metadata_routing=True):
         last = NPKLClustering(3).set_fit_request(must_link=True, cannot_link=True)

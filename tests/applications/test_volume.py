@@ -52,6 +52,19 @@ def test_the_objective_is_the_least_over_directions():
         assert volume_objective(other, V, 2) == pytest.approx(least)
 
 
+def test_few_steps_end_where_many_do():
+    """L-BFGS between the steps saves most of them, and does not end higher."""
+    X = noisy_arc()
+    run = minimum_volume(X, 1, n_neighbors=4, C=20.0, backend="interior", tol=1e-5)
+    problem, values = nm.mve(X, 1, n_neighbors=4, C=20.0), []
+    for _ in range(3 * run.objectives.size):
+        V = problem.solve("interior").V
+        values.append(volume_objective(problem, V, 1))
+        problem = nm.mve(X, 1, n_neighbors=4, C=20.0, directions=np.linalg.svd(V - V.mean(0))[0][:, :1])
+    assert run.objectives[-1] <= values[-1] + 1e-6 * abs(values[-1])
+    assert run.objectives.size <= 4
+
+
 def test_it_holds_more_in_the_wanted_dimensions_than_unfolding():
     X = noisy_arc()
     run = minimum_volume(X, 1, n_neighbors=4, C=20.0, backend="interior")

@@ -393,7 +393,7 @@ def test_the_landmark_form_is_equations_7_to_12_and_22_to_27():
     wine = nm.datasets.load("wine")
     Z = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     similar = nm.Pairs.from_labels(wine.y, 20, 0, random_state=0).must_link
-    model = KernelMetricLearner(60, gamma=0.05, n_iter=1, prior=0.0, dissimilar=False).fit(
+    model = KernelMetricLearner(60, gamma=0.05, blend=False, prior=0.0, dissimilar=False).fit(
         Z, must_link=similar
     )
     marks = model.landmarks_
@@ -440,7 +440,7 @@ def replace_weights(model):
     """The same landmarks and kernel without side information: beta is the root of mu."""
     wine = nm.datasets.load("wine")
     Z = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
-    plain = KernelMetricLearner(60, gamma=0.05, n_iter=1)
+    plain = KernelMetricLearner(60, gamma=0.05, blend=False)
     plain._landmarks = lambda n, similar: model.landmarks_
     return plain.fit(Z)
 

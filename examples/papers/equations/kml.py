@@ -12,7 +12,7 @@ PAIR = "npkl_models.applications.metric"
 ALL = (f"{TESTS}::test_with_all_points_as_landmarks_it_is_the_basic_algorithm",)
 LANDMARKS = (f"{CHECKS}::test_the_landmark_form_is_equations_7_to_12_and_22_to_27",)
 LOCAL = (f"{TESTS}::test_the_local_weights_are_those_of_the_gram_matrix",)
-BARE = "With `prior=0, dissimilar=False`; the defaults go beyond the paper."
+BARE = "With `prior=0, dissimilar=False, blend=False`; the defaults go beyond the paper."
 
 ROWS = (
     Row("(1)", "The kernel by its eigenvectors.", ("npkl_models.applications.metric.kernels.axes_of",), ALL, "1e-8", "Of the centred kernel; eigenvalues below a share of the largest are left out."),

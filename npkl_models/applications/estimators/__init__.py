@@ -1,11 +1,4 @@
-"""scikit-learn estimators: clusters and features from a kernel that is learnt from pairs or some classes.
-
-Examples
---------
->>> from npkl_models.applications.estimators import NPKLClustering
->>> NPKLClustering(3, gamma=10.0)
-NPKLClustering(gamma=10.0, n_clusters=3)
-"""
+"""scikit-learn estimators: clusters and features from a kernel that is learnt from pairs or some classes."""
 
 import lazy_loader
 

@@ -85,7 +85,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Probability of each cluster at each training point; None without a model of wrong pairs.
     audit_ : Audit or None
         The pairs with the probability that each is wrong, the most suspicious first, by the first kernel
-        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs.
+        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs. With
+        few pairs these probabilities rank the pairs and are uncertain themselves.
     pair_weights_ : ndarray of shape (m,)
         The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
         right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
@@ -110,24 +111,13 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    The side information is the union of all that `fit` is given. Without it, cannot-links between
-    ``n_clusters`` landmarks (the points nearest to the centres of k-means; two for one cluster) take its
-    place. They also join must-links alone, in the problem but not in ``pairs_``.
+    Without side information, cannot-links between ``n_clusters`` landmarks (the points nearest to the centres
+    of k-means) take its place. They also join must-links alone, in the problem but not in ``pairs_``.
 
-    With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
-    has small weights of the pairs. From its clusters, and from those of signed and of propagated spectral
-    clustering, the model finds the weights ``pair_weights_``, with which ``solution_`` is learnt. The labels
-    are the most probable clusters of the model, which begins again with the clusters of the second kernel.
-    If an estimated rate is well above 0, a `WrongPairsWarning` says how many pairs look wrong. The model
-    reads no confidences and no weights of points. There is none without a cannot-link, and none in
+    With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice: the first kernel
+    has small weights of the pairs, and the model finds ``pair_weights_``, with which ``solution_`` is learnt.
+    The model reads no confidences and no weights of points. There is none without a cannot-link, and none in
     "hard_pcp".
-
-    `predict` gives each new point the average of the beliefs of its nearest training points, weighted by
-    affinities (`npkl_models.answer.extension.extend`); without a model, the cluster whose centre is nearest
-    to the average of their rows. New points do not influence each other; a training point keeps its own row.
-
-    In searches, pass known classes as y, with -1 for all other points; or `Pairs` with the splitter
-    `npkl_models.PairFolds`.
 
     Examples
     --------

@@ -33,13 +33,6 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     are not neighbours in the circle are joined by their first points. So there are fewer than two pairs for
     each labelled point, plus one for every two classes. -1, None, NaN, NA or empty text marks a point of
     unknown class, which gets no pair.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.estimators import spanning_pairs
-    >>> pairs = spanning_pairs([0, 0, 0, 1, 1, -1])
-    >>> pairs.must_link.tolist(), pairs.cannot_link.tolist()
-    ([[0, 1], [1, 2], [3, 4]], [[0, 3], [1, 4]])
     """
     known, label = labelled(y)
     order = np.argsort(label, kind="stable")

@@ -3,12 +3,6 @@
 Yeung, Chang & Dai, A scalable kernel-based semi-supervised metric learning algorithm with out-of-sample
 generalization ability, Neural Computation, 2008. `eigenvalue_weights` implements section 2 and
 `local_weights` section 3.3. `KernelMetricLearner` combines the two functions (sections 3 and 4).
-
-Examples
---------
->>> from npkl_models.applications.metric import KernelMetricLearner
->>> KernelMetricLearner(n_landmarks=50)
-KernelMetricLearner(n_landmarks=50)
 """
 
 import lazy_loader

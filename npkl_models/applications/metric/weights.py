@@ -1,4 +1,4 @@
-r"""Two kinds of weights: of the landmarks for each point, and of the axes of a kernel.
+r"""Weights of the columns of points, of the landmarks for each point, and of the axes of a kernel.
 
 The new eigenvalues, for fixed eigenvectors, keep similar pairs near and the sum of the axes' lengths fixed.
 Of the kernels :math:`K_\beta = \sum_r \beta_r^2 v_r v_r'`, the kernel with
@@ -145,3 +145,28 @@ def _mean_square(differences: ArrayLike, name: str, count: int) -> Array:
     if given.ndim != 2 or given.shape[1] != count:
         raise ProblemError(f"{name} must have a column for each of the {count} axes, got shape {given.shape}")
     return (given**2).sum(axis=0) / max(len(given), 1)
+
+
+def whitening(differences: ArrayLike) -> Array:
+    """The symmetric matrix (d x d) that makes similar pairs differ by about as much in each direction.
+
+    It is the inverse square root of the mean square of the differences, drawn towards a multiple of the
+    identity as Ledoit & Wolf do, and by one part of m at least, and scaled to the mean variance one: relevant
+    component analysis (Bar-Hillel, Hertz, Shental & Weinshall, ICML 2003) that few pairs change little.
+
+    Parameters
+    ----------
+    differences : array_like of shape (m, d)
+        The differences of the two points of each similar pair. Without any, the matrix is the identity.
+    """
+    from sklearn.covariance import ledoit_wolf_shrinkage, shrunk_covariance
+
+    D = finite(real_array(differences, "differences"), "differences")
+    m, d = D.shape
+    level = float((D**2).sum()) / max(m * d, 1)
+    if not level > 0:
+        return np.eye(d)
+    D = D / np.sqrt(level)
+    least = max(float(ledoit_wolf_shrinkage(D, assume_centered=True)), 1 / m) if m > 1 else 1.0
+    value, vector = np.linalg.eigh(shrunk_covariance(D.T @ D / m, least))
+    return np.asarray(vector / np.sqrt(value) @ vector.T)
