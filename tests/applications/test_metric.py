@@ -63,6 +63,22 @@ def test_a_prior_without_end_and_no_pairs_leave_the_kernel_as_it_is():
     assert np.isnan(model.objective_)
 
 
+def test_with_all_points_as_landmarks_it_is_the_basic_algorithm():
+    model = KernelMetricLearner(None, gamma=0.05, **PAPER).fit(X, must_link=PAIRS.must_link)
+    n = len(X)
+    H = np.eye(n) - 1 / n
+    value, vector = np.linalg.eigh(H @ rbf_kernel(X, gamma=0.05) @ H)
+    value, vector = value[1:][::-1], vector[:, 1:][:, ::-1]
+    D = ((vector[PAIRS.must_link[:, 0]] - vector[PAIRS.must_link[:, 1]]) ** 2).mean(axis=0)
+    D += 1e-8 * D.mean()
+    beta = np.sqrt(value).sum() / D / (1 / D).sum()
+    K = (vector * beta**2) @ vector.T
+    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, K, atol=1e-8 * np.abs(K).max())
+    ends = PAIRS.must_link.T
+    squared = K[ends[0], ends[0]] + K[ends[1], ends[1]] - 2 * K[ends[0], ends[1]]
+    assert model.objective_ == pytest.approx(squared.mean(), rel=1e-6)
+
+
 def test_the_local_weights_are_those_of_the_gram_matrix():
     points, landmarks = RNG.standard_normal((20, 3)), RNG.standard_normal((12, 3))
     K, L = rbf_kernel(points, landmarks), rbf_kernel(landmarks)
