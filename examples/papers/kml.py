@@ -150,7 +150,7 @@ def show_sets(found: Results, what: str, theirs: dict[str, str], digits: int, re
             rows.append((name, method, printed.get(method, "-"), cell, less_input(row, method, what, digits)))
     note = (
         "Digits are those of MNIST's test images, about 1,000 each; theirs 2,000 each of the training images, which are not in the folder. "
-        "The last column has the standard error of the difference draw by draw. RBF is the kernel's own metric, of all points. "
+        "The last column has the standard error of the difference draw by draw. RBF is the kernel's own metric, of all points. This library's has its prior and dissimilar pairs, and no blend. "
         f"{remark if what != 'J' else widths_of(found)}"
     )
     columns = ("set", "method", "theirs", "J" if what == "J" else "Rand index", "less that of the input")
