@@ -65,7 +65,7 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     known = _REGISTRY
     if not isinstance(backend, str) or backend not in known:
-        raise unknown("backend", backend, [*known] if backend == "auto" else ["auto", *known])
+        raise unknown("backend", backend, [*known] if str(backend) == "auto" else ["auto", *known])
     return known[backend]
 
 
