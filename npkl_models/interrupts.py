@@ -7,11 +7,12 @@ first one in time, as while compiled code runs.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
-import select
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
@@ -156,10 +157,19 @@ def _mute() -> None:
 
 def _listen(reading: int) -> None:
     """End the process at the second signal, or if the first one is not answered in time."""
-    while signal.SIGINT not in os.read(reading, 64):
-        pass
-    _State.heard = True
-    while True:
-        again, _, _ = select.select([reading], [], [], PATIENCE)
-        if signal.SIGINT in (os.read(reading, 64) if again else b"") or not (again or _State.answered):
-            leave_at_once()
+    count = 0
+    while count < 2:
+        came = os.read(reading, 64).count(signal.SIGINT)
+        if came and not count:
+            _State.heard = True
+            _thread.start_new_thread(_wait, ())
+        count += came
+    leave_at_once()
+
+
+def _wait() -> None:
+    """End the process if the signal is not answered in time; its work may take longer to end."""
+    time.sleep(PATIENCE)
+    while _State.answered:
+        time.sleep(PATIENCE)
+    leave_at_once()

@@ -54,8 +54,8 @@ def sweep(
         Functions without arguments by key, such as `functools.partial` objects. They must be picklable. Each
         returns a `Solution` or a value that JSON can hold.
     n_jobs : int
-        Number of processes; -1 is one for each core. Inside ``joblib.parallel_config(backend="dask")`` (or
-        "ray", ...) the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
+        Number of processes; -1 is one for each core. Inside ``joblib.parallel_config(backend="dask")``
+        the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
     folder : path, optional
         Folder of a cache, on a cluster a folder that all workers see. Each process writes its results there
         at once. A task with a stored result is not run again. A task is run again if it failed, or if its

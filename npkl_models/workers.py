@@ -39,12 +39,23 @@ def processors(n_jobs: int) -> int:
     """The number of processes that ``n_jobs`` stands for, or of the processors of joblib's cluster."""
     from joblib import effective_n_jobs
 
-    return int(effective_n_jobs(-1 if configured() else n_jobs))
+    return int(effective_n_jobs(-1 if clustered() else n_jobs))
 
 
 def here(n_jobs: int = 1) -> bool:
     """Whether calls run in this process, one after the other."""
-    return n_jobs == 1 and not configured()
+    return n_jobs == 1 and not clustered()
+
+
+def clustered() -> bool:
+    """Whether the user has set a backend of joblib that is not joblib's own, as for a cluster of Dask.
+
+    Within a worker, joblib sets one of its own, so that tasks which run there spread no further.
+    """
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    return type(backend).__module__ != "joblib._parallel_backends" and backend.supports_return_generator
 
 
 def configured() -> bool:

@@ -118,7 +118,9 @@ def test_a_cluster_that_loses_a_worker_ends_all_its_work(tmp_path):
         path = nm.regularization_path(problem, "weight", [0.1, 1.0, 10.0])
         return problem.solve(), folds(), [row.bound for row in table.rows], path.objective
 
-    cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    )
     with cluster, distributed.Client(cluster) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 10))
         killed = []

@@ -118,7 +118,7 @@ def minimum_volume(
             break
         V = np.asarray(solution.V)
         value = volume_objective(problem, V, size)
-        settled = aim - value <= tol * problem.size(value)
+        settled = abs(aim - value) <= tol * problem.size(value)
         if objectives and objectives[-1] < value:  # the gap of the step is larger than the possible gain
             break
         best = solution

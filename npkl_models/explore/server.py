@@ -51,6 +51,8 @@ def serve(
         app = import_module("npkl_models.explore.app").make_app(token, hosts, session)
         how = {"log_level": "critical", "access_log": False, "lifespan": "off"}
         config = uvicorn.Config(app, timeout_graceful_shutdown=GRACE, **how)
+        if alone:  # the server listens itself, and raises the signal again when it has ended
+            signal.set_wakeup_fd(-1)
         uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         forget()  # Ctrl-C is the normal end of the page

@@ -22,12 +22,11 @@ from npkl_models.model.statement import Statement
 from npkl_models.presolve.step import Smaller, Step
 from npkl_models.presolve.steps import PARTS
 from npkl_models.solve.allowance import Allowance
-from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends, register
+from npkl_models.solve.registry import backends
 from npkl_models.workers import here, spread
 
 FAR_OFF = 0.1  # a point with a larger relative gap is no good start
@@ -116,7 +115,7 @@ class Portfolio:
         step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
         smaller = step.apply(problem)
         own = options | {"tol": SHARPER * _tol(options)}
-        found = self._in_turn(smaller, own, limit, rest)
+        found = self._in_turn(smaller, own, limit, rest, type(problem))
         V, y = smaller.undo(*points(smaller, found))
         words = step.words.format(len(smaller.problems))
         best = judged(problem, in_one(found), V, y, options, words)
@@ -134,14 +133,16 @@ class Portfolio:
         return replace(_kept(whole, best), attempts=(*best.attempts, *whole.attempts))
 
     def _in_turn(
-        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...]
-    ) -> list[Solution]:
+        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...],
+        kind: type[Statement],
+    ) -> list[Solution]:  # fmt: skip
         """Solve one part after the other, until the time is up or the callback stops the run.
 
-        On a cluster that joblib is configured for, each worker solves a part.
+        On a cluster that joblib is configured for, each worker solves a part, without a limit or a callback.
         """
-        if len(smaller.problems) > 1 and options.get("callback") is None and not here():
-            solve = partial(_numbered, tuple(backends().values()), self, options, limit, steps)
+        free = limit == WITHOUT_END and options.get("callback") is None
+        if len(smaller.problems) > 1 and free and not here():
+            solve = partial(_numbered, kind, self, options, steps)
             return [one for _, one in sorted(spread(solve, enumerate(smaller.problems)), key=itemgetter(0))]
         started, found, own = time.perf_counter(), list[Solution](), dict(options)
         for part in smaller.problems:
@@ -181,13 +182,11 @@ class Portfolio:
 
 
 def _numbered(
-    known: tuple[Backend, ...], portfolio: Portfolio, options: dict[str, Any], limit: float,
-    steps: tuple[Step, ...], k: int, part: Statement,
+    kind: type[Statement], portfolio: Portfolio, options: dict[str, Any], steps: tuple[Step, ...], k: int,
+    part: Statement,
 ) -> tuple[int, Solution]:  # fmt: skip
-    """The solution of a part, with its number, by a worker that gets the backends of the other process."""
-    for backend in known:
-        register(backend, replace=True)
-    return k, portfolio._presolved(part, *_within(limit, options), steps)
+    """The solution of a part, with its number; the module of the class ``kind`` registers all backends."""
+    return k, portfolio._presolved(part, options, WITHOUT_END, steps)
 
 
 def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:

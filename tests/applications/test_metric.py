@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
@@ -151,6 +152,7 @@ def test_whitening_makes_many_pairs_round_and_changes_few_little():
 def test_a_blend_sums_the_learnt_and_the_points_own_distances():
     assert KernelMetricLearner().fit(np.eye(4, 2_001), must_link=[(0, 1)]).whitening_ is None
     model = KernelMetricLearner().fit(X, **SIDE)
+    np.testing.assert_allclose(model.transform(csr_array(X)), model.embedding_, rtol=1e-9)
     learnt = KernelMetricLearner(blend=False).fit(X @ model.whitening_, **SIDE)
     one, other, both = (pairwise_distances(Z, squared=True) for Z in (learnt.embedding_, X, model.embedding_))
     np.testing.assert_allclose(both, one + other * one.mean() / other.mean(), rtol=1e-6, atol=1e-9)

@@ -41,7 +41,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     blend : bool
         Whether the points are whitened before the kernel (`npkl_models.applications.metric.whitening`), and
         their own columns join the learnt coordinates, both with the same mean squared distance. Never
-        blended: sparse points, points of more than 2,000 columns, and a precomputed kernel.
+        blended: sparse points, points of more than 2,000 columns, a precomputed kernel, and a callable.
     kernel : {"rbf", "linear", "precomputed"} or callable
         The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
         the kernel: (n, n) in `fit` and (m, n) for new points.
@@ -131,7 +131,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         similar = none if self.pairs_ is None else self.pairs_.must_link
         dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
         given, self.whitening_ = points, None
-        dense = self.kernel != "precomputed" and not sp.issparse(points)
+        dense = self.kernel in ("rbf", "linear") and not sp.issparse(points)
         if self.blend and dense and points.shape[1] <= WIDE:
             self.whitening_ = whitening(points[similar[:, 0]] - points[similar[:, 1]])
             points = points @ self.whitening_
@@ -174,6 +174,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         check_is_fitted(self, "weights_")
         given = points = read(self, X, reset=False)
         if self.whitening_ is not None:
+            given = given.toarray() if sp.issparse(given) else given
             points = given @ self.whitening_
         W = self._first_weights(points)
         for before in self._stages[:-1]:

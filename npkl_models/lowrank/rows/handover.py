@@ -52,6 +52,8 @@ class Handover:
         if not np.isfinite(fall + before) or (residual >= CLOSE and count < PATIENCE):
             return False
         wanted, left = self.tol * self.problem.size(2 * objective), np.inf
+        if not wanted > 0:
+            return False
         if 0 < fall < before:
             rate = np.log(before / fall) / CHECK
             left = np.log(max(fall**2 / (before - fall) / wanted, 1.0)) / rate
