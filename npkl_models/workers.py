@@ -24,7 +24,7 @@ def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_job
     """
     from joblib import Parallel, delayed
 
-    begun_by = None if configured() else os.getpid()
+    begun_by = None if clustered() else os.getpid()
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     interrupts.before_leaving(_kill)
     with interrupts.held():
@@ -56,14 +56,6 @@ def clustered() -> bool:
 
     backend, _ = get_active_backend()
     return type(backend).__module__ != "joblib._parallel_backends" and backend.supports_return_generator
-
-
-def configured() -> bool:
-    """Whether the user has set a backend of joblib."""
-    from joblib.parallel import get_active_backend
-
-    backend, _ = get_active_backend()
-    return type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
 
 
 def _begin_trackers() -> None:

@@ -10,14 +10,29 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from soundness import HERE, checkout
-
+HERE = Path(__file__).resolve().parents[2]
 SETS = ("iris", "wine", "digits")
 FORMS = ("pcp", "hinge", "squared_hinge")
 BACKENDS = ("bcd", "burer_monteiro", "interior")
 LARGEST = 500  # points for interior
+
+
+@contextmanager
+def checkout(revision: str) -> Iterator[Path]:
+    """Another version, in a folder that exists for the block."""
+    with tempfile.TemporaryDirectory() as place:
+        old, tree = Path(place) / "before", ["git", "-C", HERE, "worktree"]
+        subprocess.run([*tree, "add", "-q", "--detach", old, revision], check=True)
+        try:
+            yield old
+        finally:
+            subprocess.run([*tree, "remove", "--force", old], check=True)
 
 
 def worker() -> None:

@@ -163,7 +163,6 @@ def test_copies_are_equal_and_pipelines_and_searches_take_them(kind):
     assert copy.certificate_.relative_gap == model.certificate_.relative_gap
 
 
-@ACCUSED  # classes of folds that a small weight does not keep
 def test_pairs_are_routed_through_a_pipeline():
     with sklearn.config_context(enable_metadata_routing=True):
         last = NPKLClustering(3).set_fit_request(must_link=True, cannot_link=True)

@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -100,6 +101,9 @@ def test_every_benchmark_is_named_by_a_page_or_used_by_another():
     for name in others:
         used = any(f"from {name} import" in text or f"{name}.py" in text for text in others.values())
         assert f"{name}.py" in pages or used, name
+    for text in others.values():  # what they import is a script beside them, or installed
+        for name in re.findall(r"^from (\w+) import", text, re.M):
+            assert name in others or find_spec(name), name
     gone = set(re.findall(r"examples/benchmarks/(\w+)\.py|`python (\w+)\.py", pages))
     assert {name for pair in gone for name in pair if name} <= set(others)
 

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from interrupts.run import HERE, LINE, gone
+from interrupts.run import HERE, gone
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
@@ -48,6 +48,5 @@ def test_an_interrupt_ends_the_page_and_what_it_does(action, more):
         _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode in (0, 130)
-    assert errors in ("", f"{LINE}\n")
+    assert (process.returncode, errors) == (0, "")
     assert gone(process.pid, 20) == []

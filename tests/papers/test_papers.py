@@ -28,6 +28,24 @@ def fast(problem):
     return {b: {} for b in ("bcd", "admm") if problem.compatible_backends()[b] is None}
 
 
+def against_the_interior_point(kind, *given):
+    problem = build(kind, *side_information(*given))
+    check(problem, kind, {b: {"solver": "CLARABEL"} for b in ("sdp", "sdp_dual")} | fast(problem))
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_subsets_against_the_interior_point(name, kind):
+    against_the_interior_point(kind, name, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("name", PAPER_SETS)
+def test_sixty_points_against_the_interior_point(paper_data, name, kind):
+    against_the_interior_point(kind, name, None if name == "soybean_small" else 60, paper_data)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("name", PAPER_SETS)

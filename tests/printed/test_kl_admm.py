@@ -68,6 +68,24 @@ def test_proposition_1_kkt_goes_to_zero_with_the_steps(run):
     assert path[-1] - path[len(path) // 2] < 1e-2 * path[-1]  # (16): the path is finite
 
 
+@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear"])
+def test_slopes_of_the_lagrangian(small, kind):
+    problem = small(kind)
+    pairs = structure(problem)
+    held = Lagrangian(problem, pairs, EdgeModel(pairs))
+    rng = np.random.default_rng(0)
+    V, U, zero = rng.normal(size=(24, 3)), rng.normal(size=(24, 3)), np.zeros((24, 3))
+    F_V, F_U = held.slopes(V, U)
+    D, h = rng.normal(size=(24, 3)), 1e-5
+
+    def along(dV, dU):
+        ends = (held.value((V + s * h * dV, U + s * h * dU, zero), 0.0)[0] for s in (1, -1))
+        return (next(ends) - next(ends)) / (2 * h)
+
+    assert along(D, zero) == pytest.approx(np.sum(F_V * D), rel=1e-6)
+    assert along(zero, D) == pytest.approx(np.sum(F_U * D), rel=1e-6)
+
+
 def test_the_lagrangian_at_v_equal_u_is_the_objective(small):
     problem = small("pcp")
     pairs = structure(problem)
