@@ -113,12 +113,13 @@ def test_columns_that_few_rows_need_are_kept():
 
 @pytest.mark.parametrize(("residual", "begun"), [(2 * CLOSE, PATIENCE), (CLOSE / 2, 3 * CHECK)])
 def test_newton_steps_begin_near_or_when_patience_ends(residual, begun):
-    def due(objective):
+    def due(objective, seconds=1e-4):
         handover, counts = Handover(loops(), structure(loops()), 1e-6), range(1, PATIENCE + 1)
-        return [handover.shorter(count, residual, objective(count), 8, 1.0) for count in counts]
+        return [handover.shorter(count, residual, objective(count), 8, seconds) for count in counts]
 
     assert due(lambda count: 100.0 - 0.5 * count).index(True) + 1 == begun  # it falls as fast as before
     assert not any(due(lambda count: 1.0 + 0.1**count))  # the rest is below the tolerance
+    assert any(due(lambda count: 1.0 + 0.1**count, 0.1))  # and sweeps do not end
 
 
 @pytest.mark.parametrize("rank", ["auto", 6])

@@ -100,10 +100,11 @@ def test_large_weights_are_certified(loss, backend, seed):
 def test_hard_constraints_are_certified_from_few_columns(seed):
     data = nm.datasets.load("iris")
     problem = nm.hard_pcp(nm.laplacian(data.X, 5), nm.Pairs.from_labels(data.y, 90, 90, seed))
-    solution = problem.solve("burer_monteiro")
+    solution, exact = problem.solve("burer_monteiro"), problem.solve("interior", tol=1e-8)
     assert solution.status is nm.Status.OPTIMAL
-    exact = problem.solve("interior", tol=1e-8)
-    assert abs(solution.objective - exact.objective) <= solution.certificate.gap + exact.certificate.gap
+    moved = np.abs(np.concatenate(exact.multipliers.terms)).sum() * solution.certificate.violation
+    gaps = solution.certificate.gap + exact.certificate.gap + moved  # the optimum moves with the targets
+    assert abs(solution.objective - exact.objective) <= gaps
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -22,7 +22,7 @@ STEPS, PRODUCTS, OVERHEAD = 20, 25.0, 4e-3  # Newton steps that may be needed; p
 
 
 class Handover:
-    """When Newton steps take over; with the objective, and its fall, at the last check."""
+    """When Newton steps take over; with the objective, its fall and the wait at the last check."""
 
     def __init__(self, problem: Statement, pairs: Structure, tol: float) -> None:
         self.problem, self.tol = problem, tol
@@ -33,7 +33,7 @@ class Handover:
 
     def begin_again(self) -> None:
         """Forget the falls so far."""
-        self.objective = self.fall = np.inf
+        self.objective, self.fall, self.waited = np.inf, np.inf, 0
 
     def reaches(self, residual: float) -> bool:
         """Whether Newton steps take over from slow sweeps at a residual."""
@@ -42,8 +42,9 @@ class Handover:
     def shorter(self, count: int, residual: float, objective: float, rank: int, seconds: float) -> bool:
         """Whether sweeps at their present rate would take longer than Newton steps.
 
-        The falls of the objective between checks are taken as a geometric series, whose rest must be below
-        the tolerance. Extrapolation makes the residual jump, so the residual shows no rate.
+        The falls of the objective between checks are taken as a geometric series. Where its rest is below
+        the tolerance, sweeps end soon or never: they may take as long again as has been waited since.
+        Extrapolation makes the residual jump, so the residual shows no rate.
         """
         if not self.predicts or count % CHECK:
             return False
@@ -52,12 +53,11 @@ class Handover:
         if not np.isfinite(fall + before) or (residual >= CLOSE and count < PATIENCE):
             return False
         wanted, left = self.tol * self.problem.size(2 * objective), np.inf
-        if not wanted > 0:
-            return False
-        if 0 < fall < before:
-            rate = np.log(before / fall) / CHECK
-            left = np.log(max(fall**2 / (before - fall) / wanted, 1.0)) / rate
-        elif abs(fall) <= wanted:
-            return False
+        if 0 < fall < before and wanted > 0:
+            rest = fall**2 / (before - fall)
+            left = np.log(max(rest / wanted, 1.0)) * CHECK / np.log(before / fall)
+        if left == 0 or abs(fall) <= wanted:
+            self.waited += CHECK
+            left = self.waited
         newton = OVERHEAD + iteration_seconds(self.problem, rank, PRODUCTS)
         return bool(left * seconds > STEPS * newton)
