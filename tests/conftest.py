@@ -77,8 +77,8 @@ def beyond_cholesky(monkeypatch) -> None:
     from npkl_models.certify import bounds as certificate
     from npkl_models.proof import bounds, localised
 
-    for module in (bounds, certificate):
-        monkeypatch.setattr(module, "DENSE_CHOLESKY", 100)
+    monkeypatch.setattr(bounds, "DENSE_CHOLESKY", 100)
+    monkeypatch.setattr(certificate, "DENSE_EIGH", 100)
     monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
     monkeypatch.setattr(localised, "ELIMINATED", 0.06)
 

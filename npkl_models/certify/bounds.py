@@ -22,9 +22,8 @@ from npkl_models.model.facts import trace_bound
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
-from npkl_models.proof.bounds import min_eigenvalue
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
-from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.factorisation import positive_definite as row_by_row
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
@@ -110,7 +109,7 @@ def bound_from(
     tau = trace_bound(problem, upper) if diagonal_price(problem, y) is None else 0.0
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     margin = 0.0
-    if problem.basis is None and problem.n > DENSE_CHOLESKY:
+    if problem.basis is None and problem.n > DENSE_EIGH:
         y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
     found = min_eigenvalue(S, W, query)
     found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import TINY, UNIT, Array, Mask
+from npkl_models.linalg import TINY, UNIT, Array, Mask, gamma, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
@@ -54,8 +54,8 @@ def cost_floor(problem: Statement) -> float:
             return floor
         return max(floor, perron_floor(C), 0.0 if dominant(C) else floor)
     floor = perron_floor(C) if problem.basis is None else float("-inf")
-    if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
-        return floor
+    if floor >= -gamma(C.shape[0]) * norm_bound(C) or C.shape[0] > DENSE_CHOLESKY:
+        return floor  # a factorisation does not tell such an eigenvalue from zero
     found = min_eigenvalue(C, query=Query("cholesky"))
     return max(floor, found.lower - error) if found.rigour == "proved" else floor
 
