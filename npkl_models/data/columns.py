@@ -13,7 +13,7 @@ from npkl_models.linalg import Index
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these in a header names the classes
 NAMELESS = re.compile(r"|unnamed: *\d.*", re.IGNORECASE)
-COUNTING = re.compile(r"index|level_0|id|row|row_?id|rownames|row_?names|no|nr", re.IGNORECASE)
+COUNTING = re.compile(r"index|id|row|row_?names|no|nr", re.IGNORECASE)
 SHOWN = 8  # columns that are named
 
 
@@ -73,10 +73,7 @@ def row_names(cells: Cells, key: int) -> tuple[str, ...]:
     given = cells.texts([key])[key]
     wrong = (given.map(is_missing) | given.duplicated()).to_numpy(bool)
     if wrong.any():
-        row = int(np.argmax(wrong))
-        first = int(np.argmax(given == given[row]))
-        again = "" if first == row else f", as none of line {cells.lines[first]}"
-        cells.refuse(row, key, f"must be a name of the row{again}")
+        cells.refuse(int(np.argmax(wrong)), key, "must be a name of the row that no other row has")
     return tuple(given)
 
 

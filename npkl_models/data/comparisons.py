@@ -9,8 +9,7 @@ import numpy as np
 
 from npkl_models.data.cells import is_missing
 from npkl_models.data.named import TRIPLETS, Role, in_order, read_named
-from npkl_models.errors import ProblemError
-from npkl_models.files.gate import gate, is_there
+from npkl_models.files.gate import gate
 from npkl_models.linalg import Index
 
 FOUR = ("i", "j", "k", "l")
@@ -38,8 +37,6 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
     are sorted as numbers, others as text.
     """
     path = Path(path)
-    if not is_there(path):
-        raise ProblemError(f"comparisons must be a csv file, got {path}: there is no such file")
     found = read_named(path, "a csv of comparisons", ROLES, (FOUR[:3], FOUR))
     with gate(path, "a csv of comparisons"):
         roles = [role for role in FOUR if role in found.texts]

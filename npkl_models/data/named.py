@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.data.cells import Cells, is_missing, read_cells
 from npkl_models.errors import ProblemError, meant
-from npkl_models.files.gate import gate, is_there
+from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index, Mask
 
 ENDS = "id|name|point|row|record|item|object|node|sensor|from|to"
@@ -126,14 +126,11 @@ def read_named(
     Any other first line is a header, too, and its names must be known.
     """
     path = Path(path)
-    if not is_there(path):
-        raise ProblemError(f"{path} must be {what}, got nothing: there is no file of that name")
     with gate(path, what):
         cells = read_cells(path, frozenset(names))
-        if cells.names and not any(_role(name, roles) for name in cells.names):
-            texts, own = cells.texts(range(cells.width)), {name for name in cells.names if name}
-            if words & {name.lower() for name in own} or texts.isin(own).any(axis=None):
-                cells = read_cells(path, frozenset(own))
+        known = not cells.names or any(_role(name, roles) for name in cells.names)
+        if not known and (words & {name.lower() for name in cells.names} or cells.repeated):
+            cells = read_cells(path, frozenset(cells.names) - {""})
         places = _by_header(cells, roles, what) if cells.names else _in_order(cells, plain, what)
         found = cells.texts(sorted(k for at in places.values() for k in at))
         return Named(cells, places, {role: found[at[0]].tolist() for role, at in places.items()})

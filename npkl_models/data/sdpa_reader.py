@@ -52,7 +52,7 @@ class Program:
         return (Constraint(self.F, equal=self.c, name="F"),)
 
 
-class _Reader:
+class Reader:
     """The lines of a file without its comments, and the words that are not read yet."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -112,7 +112,7 @@ def read_program(path: Path, text: str) -> Program:
     ProblemError
         If the text is not in SDPA's sparse format; the message names the line.
     """
-    reader = _Reader(path, text)
+    reader = Reader(path, text)
     most = max(FEW, len(text))
     m, count = reader.count("constraints"), reader.count("blocks")
     if max(m, count) > most:
@@ -130,10 +130,10 @@ def read_program(path: Path, text: str) -> Program:
     c = np.array(reader.numbers(m, "values c of the constraints"), dtype=float)
     if not np.isfinite(c).all():
         raise reader.fail("must have finite numbers as the values c of the constraints")
-    found, at = _entries(reader)
-    _check(reader, found, at, m, orders)
+    found, at = entries(reader)
+    check(reader, found, at, 0, m, orders)
     n = max(total, SMALLEST)
-    k, i, j = found[:, 0].astype(np.intp), *_places(found, orders)
+    k, i, j = found[:, 0].astype(np.intp), *places(found, orders)
     of_cost = k == 0
     low, high, value = np.minimum(i, j), np.maximum(i, j), found[:, 4]
     half = sp.coo_array((value[of_cost], (low[of_cost], high[of_cost])), shape=(n, n))
@@ -143,7 +143,7 @@ def read_program(path: Path, text: str) -> Program:
     return Program(sp.csr_array(F0), F, c, tuple(orders.tolist()))
 
 
-def _entries(reader: _Reader) -> tuple[Array, Index]:
+def entries(reader: Reader) -> tuple[Array, Index]:
     """The five numbers of every further line, and the lines."""
     lines, first = reader.lines, reader.at + 1
     rows = [k for k in range(first, len(lines)) if lines[k].strip() and lines[k].lstrip()[0] not in '*"']
@@ -164,18 +164,21 @@ def _is_entry(words: list[str]) -> bool:
     return len(words) == 5 and all(map(NUMBER.fullmatch, words))
 
 
-def _check(reader: _Reader, found: Array, at: Index, m: int, orders: Index) -> None:
-    """Raise an error for the first entry that lies outside of its block, or is stated twice."""
+def check(reader: Reader, found: Array, at: Index, least: int, m: int, orders: Index) -> None:
+    """Raise an error for the first entry that lies outside of its block, or is stated twice.
+
+    The matrices are numbered from ``least`` to ``m``.
+    """
     k, block, i, j, value = found.T
     finite = np.isfinite(found).all(axis=1)
     whole = finite & (found[:, :4] == np.floor(found[:, :4])).all(axis=1)
-    known = whole & (k >= 0) & (k <= m) & (block >= 1) & (block <= orders.size)
+    known = whole & (k >= least) & (k <= m) & (block >= 1) & (block <= orders.size)
     order = orders[np.where(known, block - 1, 0).astype(np.intp)] if orders.size else np.zeros(len(found))
     inside = known & (np.minimum(i, j) >= 1) & (np.maximum(i, j) <= np.abs(order))
     checks = (
         (finite, "must be finite numbers"),
         (whole, "must have whole numbers for matrix, block, row and column"),
-        (known, f"must have a matrix from 0 to {m} and a block from 1 to {orders.size}"),
+        (known, f"must have a matrix from {least} to {m} and a block from 1 to {orders.size}"),
         (inside, "must have a row and a column of its block"),
         (~(inside & (order < 0) & (i != j) & (value != 0)), "must lie on the diagonal of a diagonal block"),
     )
@@ -192,7 +195,7 @@ def _check(reader: _Reader, found: Array, at: Index, m: int, orders: Index) -> N
         raise reader.fail("must be stated once, in one of the triangles", again)
 
 
-def _places(found: Array, orders: Index) -> tuple[Index, Index]:
+def places(found: Array, orders: Index) -> tuple[Index, Index]:
     """Rows and columns in the one block of all blocks, from 0."""
     start = np.concatenate([[0], np.cumsum(np.abs(orders))])[found[:, 1].astype(np.intp) - 1]
     i, j = (start + found[:, column].astype(np.intp) - 1 for column in (2, 3))

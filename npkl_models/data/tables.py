@@ -19,20 +19,12 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import finite, real_array
 from npkl_models.model.answers import KNOWN, WORDS, sign
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import is_label, labelled
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
-RENAMED = "give it a name with .csv; commas, semicolons, tabs and blanks are found"
-OTHERS = {
-    ".mat": "load it with scipy.io.loadmat, and write X and y with numpy.savez",
-    ".npy": "write X and y with numpy.savez",
-    ".parquet": "read it by pandas, and save it as csv without the index",
-    **dict.fromkeys((".tsv", ".txt", ".data"), RENAMED),
-    **dict.fromkeys((".xlsx", ".xls"), "save the sheet as csv"),
-}
-"""What to do about files of other kinds."""
 NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
 PAIRS = (
@@ -85,10 +77,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     path = Path(path)
     suffix = _suffix(path)
     if suffix not in SUFFIXES:
-        remedy = f"; {OTHERS[suffix]}" if suffix in OTHERS else ""
-        raise ProblemError(f"data must be a file with {', '.join(SUFFIXES)}, got {path}{remedy}")
-    if not is_there(path):
-        raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
+        raise ProblemError(f"data must be a file with {', '.join(SUFFIXES)}, got {path}")
     if suffix == ".npz":
         return _of_arrays(path)
     if suffix != ".csv":
@@ -143,8 +132,6 @@ class Answered:
 
 def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
     """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered."""
-    if not is_there(Path(path)):
-        raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
     with gate(Path(path), "a csv of pairs"):
         found = read_named(path, "a csv of pairs", PAIRS, ORDERS, ids, frozenset(WORDS))
         ends = np.stack([_points(found, end, n, ids) for end in ("i", "j")], axis=1)
@@ -195,7 +182,9 @@ def _of_arrays(path: Path) -> Dataset:
     with opened(path) as file:
         if "X" not in file:
             raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.names)[:9]}")
-        X = _array(path, file["X"])
+        X = finite(real_array(file["X"], "X"), "X")
+        if X.ndim != 2 or not X.size:
+            raise ProblemError(f"{path} must hold numbers X of shape (n, d), got shape {X.shape}")
         if "y" not in file:
             return Dataset(path.stem, X, NONE, str(path))
         y = file["y"]
@@ -204,19 +193,6 @@ def _of_arrays(path: Path) -> Dataset:
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ProblemError(f"{path} must hold finite classes y, got infinity")
         return Dataset(path.stem, X, _classes(y.tolist(), floats(y.tolist())), str(path))
-
-
-def _array(path: Path, X: Array) -> Array:
-    if X.dtype.kind == "c":
-        raise ProblemError(f"{path} must hold real numbers, got complex ones")
-    if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:
-        raise ProblemError(f"{path} must hold numbers X of shape (n, d), got {X.dtype} of shape {X.shape}")
-    X = np.asarray(X, dtype=float)
-    if not np.isfinite(X).all():
-        i, j = np.argwhere(~np.isfinite(X))[0].tolist()
-        where = f"row {i + 1}, column {j + 1} of X"
-        raise ProblemError(f"{path} must hold finite numbers, got {X[i, j]} in {where}")
-    return X
 
 
 def _suffix(path: Path) -> str:

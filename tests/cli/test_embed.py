@@ -56,7 +56,7 @@ def test_bad_files_are_named(answers, capsys, text, words):
 
 def test_bad_options_are_named(answers, capsys):
     assert main(["embed", "--triplets", "nowhere.csv"]) == 2
-    assert "no such file" in " ".join(capsys.readouterr().err.split())
+    assert "there is no file of that name" in " ".join(capsys.readouterr().err.split())
     assert main(["embed", "--triplets", "answers.csv", "--components", "0"]) == 2
     with pytest.raises(SystemExit):
         main(["embed", "--triplets", "answers.csv", "--refine", "tste"])

@@ -334,8 +334,10 @@ def _none(cell: str) -> bool:
 
 def csdp(data: bytes, order: int) -> Any:
     """X and the matrix of an answer."""
-    lines = data.decode("utf-8-sig").split("\n")
-    x, rest = _numbers([lines[0].split()]), [line.split() for line in lines[1:] if line.strip()]
+    text = re.sub(r"[,(){}\t]", " ", data.decode("utf-8-sig"))
+    lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] not in '*"']
+    lines = [re.sub(r"(?<=[\d.])[dD](?=[+-]?\d)", "e", line) for line in lines]
+    x, rest = _numbers([lines[0].split()]), [line.split() for line in lines[1:]]
     if x is None or {len(row) for row in rest} - {5} or _numbers(rest) is None:
         return None
     K, seen = np.zeros((order, order)), set()
