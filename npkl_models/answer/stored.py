@@ -61,8 +61,6 @@ def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | No
     if "y0" not in data:
         return None
     count = len(problem.terms)
-    if "y.rows" in data:  # multipliers of the rows before format 4, of the last constraint now
-        data = data | {f"y{count - 1}": data["y.rows"]}
     missing = [k for k in range(count) if f"y{k}" not in data]
     if missing:
         raise ProblemError(f"the file must have multipliers for all parts, got none for {missing}")

@@ -66,12 +66,11 @@ class Cells:
         out, row = np.empty((len(self.lines), len(columns))), 0
         for found in self._read(columns, chunksize=max(2**18 // self.width, 1_000)):
             for place, k in enumerate(columns):
-                out[row : row + len(found), place] = self.floats(found[k])
+                out[row : row + len(found), place] = values = self.floats(found[k])
+                if not np.isfinite(values).all():
+                    more = "; a column of text may be named as labels (classes) or as ids (names of rows)"
+                    self.refuse(row + int(np.argmin(np.isfinite(values))), k, "must be a number", more)
             row += len(found)
-        wrong = np.argwhere(~np.isfinite(out))
-        if wrong.size:
-            more = "; a column of text may be named as labels (the classes) or as ids (names of the rows)"
-            self.refuse(int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", more)
         return out
 
     def floats(self, column: Any) -> Array:

@@ -142,11 +142,6 @@ def test_processes_are_at_least_one(capsys):
     assert "at least 1" in capsys.readouterr().err
 
 
-def test_an_answer_to_be_kept_must_be_given(saved, tmp_path, capsys):
-    target = str(tmp_path / "p.dat-s")
-    assert "--answer" in refused(capsys, "export", saved, target, "--out", str(tmp_path / "a.npz"))
-
-
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

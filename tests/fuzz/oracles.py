@@ -8,11 +8,12 @@ import gzip
 import io
 import json
 import re
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from npkl_models.files.saved import checksum
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"-?\d+", re.ASCII)
@@ -62,11 +63,12 @@ def same(expected: Any, value: Any) -> bool:
     return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(expected, got, strict=True))
 
 
-def is_old(data: bytes) -> bool:
-    """Whether a saved file is of the format without a checksum."""
-    with zipfile.ZipFile(io.BytesIO(data)) as file, file.open("header.npy") as entry:
-        header = json.loads(str(np.lib.format.read_array(entry, allow_pickle=False)))
-    return header["format"] == 2 and "checksum" not in header
+def is_signed(data: bytes) -> bool:
+    """Whether the checksum of a saved file is that of its header and arrays."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header")))
+    return header["format"] == 4 and header["checksum"] == checksum(header, arrays)
 
 
 def packed(oracle: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -101,8 +103,6 @@ def labelled(data: bytes) -> Any:
     if X is None:
         return None
     y = _numbers([row[-1:] for row in rows[1:]])
-    if y is not None and (y == np.floor(y)).all() and (abs(y) < 2**53).all():
-        return X, y[:, 0].astype(int)
     return X, _codes(np.array([row[-1] for row in rows[1:]]) if y is None else y[:, 0])
 
 

@@ -78,10 +78,10 @@ def of_originals(data: bytes, value: Any, originals: list[Any]) -> bool:
 
 
 def saved(data: bytes, value: Any, originals: list[Any]) -> bool:
-    """The same; a file of the old format, which has no checksum, may be another, but must say what is so."""
+    """The same; an altered file with its right checksum may be another, but must say what is so."""
     if of_originals(data, value, originals):
         return True
-    if not oracles.is_old(data):
+    if not oracles.is_signed(data):
         return False
     if isinstance(value, nm.Problem):
         return True
@@ -143,7 +143,7 @@ def targets(folder: Path) -> list[Target]:
     return [
         Target("Problem.load", "a.npz", "npz", written, nm.Problem.load, saved),
         Target("Solution.load", "a.npz", "npz", answers, nm.Solution.load, saved),
-        Target("sweep, solution", "s.npz", "npz", [kept], partial(_solved, problems[0]), of_originals),
+        Target("sweep, solution", "s.npz", "npz", [kept], partial(_solved, problems[0]), saved),
         Target("sweep, value", "k.json", "json", [resumed], _resumed, of_originals),
         Target("points.npz", "a.npz", "npz", points, read_points, by(oracles.arrays)),
         Target("points.csv", "a.csv", "csv", tables, read_points, of_csv),
