@@ -5,20 +5,17 @@ from __future__ import annotations
 import html
 import json
 import math
-import platform
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from npkl_models.answer.solution import Solution
 from npkl_models.files.atomic import finite
 from npkl_models.problem import Problem
+from npkl_models.show.machine import versions
 from npkl_models.show.page import table as html_table
 from npkl_models.show.plots.tables import crosscheck as plot_crosscheck
 from npkl_models.show.report import write_report
-
-_PACKAGES = ("npkl_models", "numpy", "scipy", "cvxpy", "clarabel", "scs", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -68,9 +65,6 @@ class CrossCheck:
         Label of the solution whose kernel all others are compared with.
     bound, objective : float
         Best certified bound and best feasible objective of all backends.
-    restriction_error : float
-        Upper bound on the cost of the basis: the best objective with the basis minus the bound without it.
-        It is nan if the problem without the basis was not solved.
 
     Examples
     --------
@@ -89,7 +83,6 @@ class CrossCheck:
     reference: str
     bound: float
     objective: float
-    restriction_error: float = math.nan
 
     @property
     def agrees(self) -> bool:
@@ -139,16 +132,13 @@ class CrossCheck:
         """The bounds on the optimum in a sentence; the best objective if no upper bound is proved."""
         line = f"{self.problem!r}: {self.bound:.9g} <= optimum"
         proved = math.isfinite(self.upper)
-        line += f" <= {self.upper:.9g}" if proved else f", best objective {self.objective:.9g}"
-        if math.isfinite(self.restriction_error):
-            line += f"; the basis costs at most {self.restriction_error:.6g}"
-        return line
+        return line + (f" <= {self.upper:.9g}" if proved else f", best objective {self.objective:.9g}")
 
     def to_json(self) -> str:
         """The table as JSON; a number of a backend that did not run is null.
 
         The keys are "problem", "versions", "bracket" (of the optimum), "objective" (the best), "reference",
-        "agrees", "restriction_error" and "rows".
+        "agrees" and "rows".
         """
         P = self.problem
         document = {
@@ -157,10 +147,9 @@ class CrossCheck:
                 "losses": [term.loss.name for term in P.losses],
                 "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
-            "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
+            "versions": versions(),
             "bracket": [finite(self.bound), finite(self.upper)], "objective": finite(self.objective),
             "reference": self.reference, "agrees": self.agrees,
-            "restriction_error": finite(self.restriction_error),
             "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in self.rows],
         }  # fmt: skip
         return json.dumps(document, indent=2, default=_plain)

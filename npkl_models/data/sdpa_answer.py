@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from npkl_models.data.cells import number_of
-from npkl_models.data.sdpa import MARK, S, as_sdpa, from_sdpa
-from npkl_models.data.sdpa_reader import Reader, check, entries, places, read_program
+from npkl_models.data.sdpa import MARK, S, SDPAFile, as_sdpa, from_sdpa
+from npkl_models.data.sdpa_reader import Program, Reader, check, entries, places, read_program
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate, text_of
 from npkl_models.linalg import Array, Index
@@ -32,19 +32,21 @@ def read_answer(
         If a file has another form, or the answer the sizes of another problem; the message names the line.
     """
     problem, text = from_sdpa(source, cls), text_of(Path(source))
-    own, signs = text.startswith(f"*{MARK}\n"), (1.0, -1.0)
-    stated = as_sdpa(problem) if own else read_program(Path(source), text)
+    own = text.startswith(f"*{MARK}\n")
+    stated: SDPAFile | Program = as_sdpa(problem) if own else read_program(Path(source), text)
     with gate(path, "a solution as CSDP, DSDP, SDPA or SDPLR writes it"):
         answer = text_of(Path(path))
         read = _of_sdplr if answer.lstrip().startswith("dual variable") else _of_csdp
         read = _of_sdpa if re.search(r"^xVec\s*=", answer, re.MULTILINE) else read
         kept = 1 if own else len(stated.blocks)
         x, K = read(Path(path), answer, stated.c.size, np.array(stated.blocks), kept)
-    if not own:
-        return problem, np.pad(K, (0, problem.n - len(K))), tuple(Multipliers((), (s * x,)) for s in signs)
-    for part in [problem] if stated.face is None else [stated.face.problem, problem]:
-        K = K if part.basis is None else part.lift(part.lift(K).T)
-    return problem, K, tuple(stated.multipliers(problem, sign * x) for sign in signs)
+    signed = (x, -x)
+    if not isinstance(stated, SDPAFile):
+        return problem, np.pad(K, (0, problem.n - len(K))), tuple(Multipliers((), (y,)) for y in signed)
+    if stated.face is not None:
+        K = stated.face.problem.lift(stated.face.problem.lift(K).T)
+    K = K if problem.basis is None else problem.lift(problem.lift(K).T)
+    return problem, K, tuple(stated.multipliers(problem, y) for y in signed)
 
 
 def _of_csdp(path: Path, text: str, count: int, blocks: Index, kept: int) -> tuple[Array, Array]:
