@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import scipy.sparse as sp
 
 from npkl_models.conic.cost import reduced_cost, schur_cost
 from npkl_models.conic.quadratic import ReducedQuadratic, smat
-from npkl_models.conic.relations import relation, signed
 from npkl_models.conic.runner import ConicRun, Reader
+from npkl_models.conic.sdp import relation, signed
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functional import svec
@@ -85,15 +86,13 @@ class Form:
 
     name: str
     write: Callable[[ReducedQuadratic, Array, Cvx], Written]
-    order: Callable[[Statement], int]  # of the largest PSD cone
+    cost: Callable[[Statement], Cost]
+    summary: str
+    schur: bool = False  # whether the largest PSD cone is that of the Schur complement
 
-
-def _order(problem: Statement) -> int:
-    return problem.order
-
-
-def _schur_order(problem: Statement) -> int:
-    return problem.order * (problem.order + 1) // 2 + 1
+    def order(self, problem: Statement) -> int:
+        """The order of the largest PSD cone."""
+        return problem.order * (problem.order + 1) // 2 + 1 if self.schur else problem.order
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,22 +241,18 @@ TAKES = Takes(
     basis="required",
     constraints="yes",
 )
-SQLP = Form("sqlp", write_sqlp, _order)
-SCSDP = Form("scsdp", write_scsdp, _schur_order)
-QSDP = Form("qsdp", write_qsdp, _order)
-
-
-def _backend(form: Form, summary: str, cost: Callable[[Statement], Cost]) -> Backend:
-    plan = lambda problem, options: _plan(problem, options, form)  # noqa: E731
-    return Backend(form.name, "conic", summary, TAKES, plan, ConicOptions, cost)
-
-
-BACKENDS = (
-    _backend(
-        SQLP, "the semidefinite-quadratic-linear program over a basis, through CVXPY", reduced_cost(3e-6)
-    ),
-    _backend(
-        QSDP, "the quadratic SDP over a basis, its quadratic as it is, through CVXPY", reduced_cost(2e-6)
-    ),
-    _backend(SCSDP, "the Schur-complement SDP over a basis, a baseline for small s", schur_cost),
+SQLP = Form(
+    "sqlp", write_sqlp, reduced_cost(3e-6),
+    "the semidefinite-quadratic-linear program over a basis, through CVXPY",
+)  # fmt: skip
+QSDP = Form(
+    "qsdp", write_qsdp, reduced_cost(2e-6),
+    "the quadratic SDP over a basis, its quadratic as it is, through CVXPY",
+)  # fmt: skip
+SCSDP = Form(
+    "scsdp", write_scsdp, schur_cost, "the Schur-complement SDP over a basis, a baseline for small s", True
+)
+BACKENDS = tuple(
+    Backend(form.name, "conic", form.summary, TAKES, partial(_plan, form=form), ConicOptions, form.cost)
+    for form in (SQLP, QSDP, SCSDP)
 )

@@ -32,7 +32,6 @@ def convergence(
     ----------
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
         Solutions of one problem. Without labels, the names of the backends are the labels.
-    ax : matplotlib axes, optional
     against : {"seconds", "iterations"}
         Quantity on the horizontal axis.
     """
@@ -62,14 +61,7 @@ def convergence(
 
 
 def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solution], ax: Any = None) -> Any:
-    """Plot the number of columns of the factor over the iterations, for several solutions.
-
-    Parameters
-    ----------
-    solutions : Solution, or mapping of str to Solution, or iterable of Solution
-        The solutions. Without labels, the names of the backends are the labels.
-    ax : matplotlib axes, optional
-    """
+    """Plot the number of columns of the factor over the iterations, for solutions as in `convergence`."""
     shown = style.named(solutions)
     ax = style.axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
@@ -83,17 +75,9 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
 
 
 def path(path: Any, ax: Any = None, quantity: str = "objective") -> Any:
-    """Plot a quantity along the parameter of a path.
+    """Plot a quantity along a path of `regularization_path`: "objective", "relative_gap" or "rank".
 
-    Parameters
-    ----------
-    path : Path
-        Path from `regularization_path`.
-    ax : matplotlib axes, or sequence of three, optional
-        Axes to draw on; new axes by default. Three axes show objective, certified relative gap and rank, and
-        ``quantity`` is ignored.
-    quantity : {"objective", "relative_gap", "rank"}
-        Quantity on the vertical axis.
+    Three axes show all of them, and ``quantity`` is ignored.
     """
     several = ax is not None and np.ndim(ax) > 0
     names = tuple(PATH_QUANTITIES) if several else (chosen("quantity of a path", quantity, PATH_QUANTITIES),)
@@ -115,14 +99,8 @@ def envelopes(path: Any, ax: Sequence[Any] | Array | None = None) -> Array:
 
     The first axes show the upper and the lower bound on the optimum, with a mark for each stored kernel. The
     second axes show the proved relative gap, and the tolerance of the path as a line. The third axes show the
-    rank of the best stored kernel.
-
-    Parameters
-    ----------
-    path : Path
-        Path from `regularization_path`, along "bound", "penalty" or "weight".
-    ax : sequence of three matplotlib axes, optional
-        Axes to draw on; a new figure by default.
+    rank of the best stored kernel. The path is one of `regularization_path` along "bound", "penalty" or
+    "weight", and ``ax`` are three axes.
     """
     if path.values.size < 2:
         raise ProblemError("a path must have at least two values to be drawn between them, got one")

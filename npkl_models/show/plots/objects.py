@@ -25,7 +25,6 @@ def objects(points: ArrayLike, names: Sequence[str] | None = None, ax: Any = Non
         Coordinates, such as ``OrdinalEmbedding.embedding_``.
     names : sequence of str, optional
         Names of the objects; their numbers by default.
-    ax : matplotlib axes, optional
     """
     ax = network(points, names=names, ax=ax)
     ax.set_aspect("auto")
@@ -54,7 +53,6 @@ def network(
         circles to scale. A NaN draws no circle.
     labels : array_like of shape (n,), optional
         Classes or clusters of the sensors, shown by colour.
-    ax : matplotlib axes, optional
     """
     Z = real_array(positions, "points")
     if Z.ndim != 2:

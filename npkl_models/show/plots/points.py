@@ -34,10 +34,8 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
 
     Parameters
     ----------
-    solution : Solution
     labels : array_like of shape (n,), optional
         Classes or clusters, shown by colour and marker.
-    ax : matplotlib axes, optional
     edges : bool, sparse matrix (n, n) or array_like of shape (m, 2), optional
         Edges to draw below the points; True takes the graph of the problem's cost matrix.
     """
@@ -60,15 +58,8 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
 def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, ax: Any = None) -> Any:
     """Plot the points by cluster in the plane of `layout`, and the pairs as lines.
 
-    Parameters
-    ----------
-    solution : Solution
-    labels : array_like of shape (n,)
-        Clusters, shown by colour and marker.
-    pairs : Pairs, optional
-        Pairs to draw: must-links as solid lines, cannot-links as dashed lines. Of more than 2,000 pairs of a
-        kind, 2,000 evenly chosen pairs are drawn.
-    ax : matplotlib axes, optional
+    Must-links are solid lines, and cannot-links dashed lines. Of more than 2,000 pairs of a kind, 2,000
+    evenly chosen pairs are drawn.
     """
     given = np.asarray(labels)
     names = [f"cluster {label}" for label in given.tolist()] if given.ndim == 1 else labels
@@ -91,14 +82,8 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
     """Plot the pairs as lines on the embedding; the wider a line, the more the pair shapes the kernel.
 
     The width of a line is proportional to the multiplier of the certificate. A pair whose loss is zero, and
-    not at its kink, has the multiplier zero and no line.
-
-    Parameters
-    ----------
-    solution : Solution
-    positions : array_like of shape (n, 2), optional
-        Positions of the points; `layout` of the solution by default.
-    ax : matplotlib axes, optional
+    not at its kink, has the multiplier zero and no line. ``positions`` of the points (n x 2) are by default
+    those of `layout`.
     """
     X = layout(solution) if positions is None else real_array(positions, "positions")
     if X.shape != (solution.problem.n, 2):

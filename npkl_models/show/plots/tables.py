@@ -15,19 +15,7 @@ FOOT = 1e-6  # the axis of an audit begins at this share of the largest score
 
 
 def crosscheck(check: Any, ax: Any = None) -> Any:
-    """Plot the certified gap of each backend that ran, with rigour, seconds, and the verdict if it disagrees.
-
-    Parameters
-    ----------
-    check : CrossCheck
-        The cross-check.
-    ax : matplotlib axes, optional
-
-    Raises
-    ------
-    ProblemError
-        If no backend returned a point.
-    """
+    """Plot the certified gap of each backend that ran, with rigour, seconds and an adverse verdict."""
     ran = [row for row in check.rows if row.ran]
     if not ran:
         raise ProblemError("a cross-check must have a backend that ran to be drawn, got none")
@@ -56,13 +44,11 @@ def audit(found: Any, flipped: ArrayLike | None = None, share: float = 0.1, ax: 
     Parameters
     ----------
     found : Audit
-        The audit.
     flipped : array_like of int, shape (f, 2), optional
         Pairs that are known to be wrong. They have another colour, and the legend shows how many of them are
         in the shaded share.
     share : float
         Share of all pairs that is shaded, the first ones; above 0 and at most 1.
-    ax : matplotlib axes, optional
     """
     if not 0 < share <= 1:
         raise ProblemError(f"share must be above 0 and at most 1, got {share}")
