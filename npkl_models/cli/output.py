@@ -15,7 +15,7 @@ from rich import status
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.cli.console import printer, say
 from npkl_models.errors import ProblemError, optional
-from npkl_models.files.atomic import finite, save_figure, write_json, write_text
+from npkl_models.files.atomic import plain, save_figure, write_json, write_text
 from npkl_models.solve.watch import INTERRUPTED, listening
 
 KINDS = (".npz", ".json")
@@ -122,7 +122,8 @@ def described(solution: Solution) -> dict[str, Any]:
             "failure_probability": found.failure_probability, "violation": found.violation,
             "missed": found.missed, "feasibility": found.feasibility, "rank": solution.rank,
         }  # fmt: skip
-    return {key: finite(value) for key, value in out.items()}
+    found_in_json: dict[str, Any] = plain(out)
+    return found_in_json
 
 
 def write_csv(path: Path, columns: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.answer.solution import Solution
-from npkl_models.files.atomic import finite
+from npkl_models.files.atomic import plain
 from npkl_models.problem import Problem
 from npkl_models.show.machine import versions
 from npkl_models.show.page import table as html_table
@@ -148,11 +148,10 @@ class CrossCheck:
                 "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
             "versions": versions(),
-            "bracket": [finite(self.bound), finite(self.upper)], "objective": finite(self.objective),
-            "reference": self.reference, "agrees": self.agrees,
-            "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in self.rows],
+            "bracket": [self.bound, self.upper], "objective": self.objective, "reference": self.reference,
+            "agrees": self.agrees, "rows": [asdict(row) for row in self.rows],
         }  # fmt: skip
-        return json.dumps(document, indent=2, default=_plain)
+        return json.dumps(plain(document), indent=2, default=repr)
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, with a row for each backend."""
@@ -195,8 +194,3 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.relative_gap:.1e}", row.rigour, f"{row.violation:.1e}", f"{row.kernel_min_eigenvalue:.1e}",
         str(row.rank), str(row.iterations), f"{row.seconds:.2f}", f"{row.kernel_distance:.1e}", row.verdict,
     )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON cannot express, such as an array of a regulariser, as a list or a text."""
-    return value.tolist() if hasattr(value, "tolist") else repr(value)

@@ -18,8 +18,6 @@ from npkl_models.linalg import Array, Index, Mask
 ENDS = "id|name|point|row|record|item|object|node|sensor|from|to"
 FIRST = rf"i|a|from|first|left|source|left_id|({ENDS})_?1|({ENDS})_?a|sensor"
 SECOND = rf"j|b|to|second|right|target|right_id|({ENDS})_?2|({ENDS})_?b"
-TRIPLETS = ("anchor|reference|ref|query|standard", "near|nearer|close|closer|similar|positive",
-            "far|farther|further|distant|dissimilar|negative|other")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -185,3 +183,39 @@ def _in_order(cells: Cells, plain: Sequence[tuple[str, ...]], what: str) -> dict
         f"{cells.path}, line {cells.lines[0]}: without a header the columns must be {expected}, got "
         f"{cells.width} cells; expected is {what}, or a header that names the columns"
     )
+
+
+FOUR = ("i", "j", "k", "l")
+COMPARED = (
+    Role("i", "anchor|reference|ref|query|standard"), Role("j", "near|nearer|close|closer|similar|positive"),
+    Role("k", "far|farther|further|distant|dissimilar|negative|other"), Role("l", "l", False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Comparisons by position, the names of the objects, and what the first line was taken for."""
+
+    rows: Index
+    names: tuple[str, ...]
+    header: str = ""
+
+
+def read_comparisons_csv(path: str | Path) -> Comparisons:
+    """Read comparisons: of three objects in a line, the first is nearer to the second than to the third.
+
+    With four columns, the first two objects are nearer to each other than the last two. Objects are names or
+    numbers. A header names the columns: i,j,k or i,j,k,l, or the anchor (or reference), the near (or closer)
+    and the far (or farther) object, in any order. A first line is data if one of its cells begins with a
+    digit, or if it has no such name and one of its cells comes again below. Names that are all whole numbers
+    are sorted as numbers, others as text.
+    """
+    path = Path(path)
+    found = read_named(path, "a csv of comparisons", COMPARED, (FOUR[:3], FOUR))
+    with gate(path, "a csv of comparisons"):
+        roles = [role for role in FOUR if role in found.texts]
+        for role in roles:
+            found.check(role, map(is_missing, found.texts[role]), "a comparison must name its objects")
+        names = in_order(cell for role in roles for cell in found.texts[role])
+        rows = [found.positions(role, names, "an object") for role in roles]
+        return Comparisons(np.stack(rows, axis=1), names, found.header)

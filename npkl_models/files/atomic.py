@@ -8,7 +8,7 @@ import math
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -72,8 +72,14 @@ def write_json(path: str | Path, value: Any, indent: int | None = None) -> Path:
     return write_text(path, json.dumps(value, indent=indent) + "\n")
 
 
-def finite(value: Any) -> Any:
-    """The value for JSON: None for NaN and infinity."""
+def plain(value: Any) -> Any:
+    """A value for JSON: arrays and tuples become lists, NaN and infinity become None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

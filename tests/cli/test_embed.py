@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from npkl_models.cli.main import main
-from npkl_models.data.comparisons import read_comparisons_csv
+from npkl_models.data.named import read_comparisons_csv
 from npkl_models.formulations.comparisons import answered, ordinal_answers
 
 X = np.random.default_rng(0).normal(size=(12, 2))

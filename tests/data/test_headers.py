@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.data.comparisons import read_comparisons_csv
+from npkl_models.data.named import read_comparisons_csv
 from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.data.tables import is_file, read_answers, read_pairs, read_points
 from npkl_models.model.answers import WORDS, sign

@@ -16,8 +16,14 @@ Examples
 
 from npkl_models.show.plots.curves import convergence, envelopes, path, rank_history
 from npkl_models.show.plots.kernels import joint_spectrum, kernel, spectrum
-from npkl_models.show.plots.objects import network, objects
-from npkl_models.show.plots.points import clusters, embedding, layout, pair_multipliers
+from npkl_models.show.plots.points import (
+    clusters,
+    embedding,
+    layout,
+    network,
+    objects,
+    pair_multipliers,
+)
 from npkl_models.show.plots.tables import audit, crosscheck
 
 __all__ = [
