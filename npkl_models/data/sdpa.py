@@ -34,6 +34,7 @@ from npkl_models.linalg import Array, Index, Mask, dense
 from npkl_models.model import storage
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -132,7 +133,9 @@ def from_sdpa(path: str | Path, cls: type[S]) -> S:
                 raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, got another first line")
             found = read_program(path, text)
             name = path.name.removesuffix(path.suffix if path.suffix in PACKED else "")
-            return cls(found.cost, found.constraints, name=name.removesuffix(".dat-s"))
+            return cls(
+                found.cost, Constraint(found.F, equal=found.c, name="F"), name=name.removesuffix(".dat-s")
+            )
         lines = []
         for line in text.split("\n")[1:]:
             if not line.startswith("*"):

@@ -42,7 +42,7 @@ def read_answer(
         x, K = read(Path(path), answer, stated.c.size, np.array(stated.blocks), kept)
     signed = (x, -x)
     if not isinstance(stated, SDPAFile):
-        return problem, np.pad(K, (0, problem.n - len(K))), tuple(Multipliers((), (y,)) for y in signed)
+        return problem, K, tuple(Multipliers((), (y,)) for y in signed)
     if stated.face is not None:
         K = stated.face.problem.lift(stated.face.problem.lift(K).T)
     K = K if problem.basis is None else problem.lift(problem.lift(K).T)

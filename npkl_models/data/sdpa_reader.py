@@ -19,7 +19,6 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.constraint import Constraint
 from npkl_models.model.matrices import SparseMatrices
 
 SEPARATORS = str.maketrans(",(){}\t", " " * 6)
@@ -27,29 +26,16 @@ EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LEADING = re.compile(NUMBER.pattern + r"(?=$|[^0-9.eE+-])")
 FEW = 2**20  # the order of a problem that a file may declare even if it holds fewer numbers
-SMALLEST = 2  # least order of a problem
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The numbers of a file: F_0 (n x n), F_1 to F_m, and c (m,)."""
+    """The numbers of a file: the cost -F_0 (n x n), F_1 to F_m, and c (m,)."""
 
-    F0: Matrix
+    cost: Matrix
     F: SparseMatrices
     c: Array
     blocks: tuple[int, ...]
-
-    @property
-    def cost(self) -> Matrix:
-        """The cost -F_0; a point that only fills up the least order has the cost 1."""
-        n, own = self.F.n, sum(map(abs, self.blocks))
-        filling = sp.diags_array((np.arange(n) >= own).astype(float))
-        return sp.csr_array(filling - self.F0)
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints <F_k, K> = c_k."""
-        return (Constraint(self.F, equal=self.c, name="F"),)
 
 
 class Reader:
@@ -125,22 +111,20 @@ def read_program(path: Path, text: str) -> Program:
         raise reader.fail("must have whole numbers as the orders of the blocks")
     orders = np.array(blocks, dtype=np.int64)
     total = int(np.abs(orders.astype(float)).sum())
-    if not 1 <= total <= most:
-        raise reader.fail(f"the orders of the blocks must add up to 1 or more, and to at most {most}")
+    if not 2 <= total <= most:
+        raise reader.fail(f"the orders of the blocks must add up to 2 or more, and to at most {most}")
     c = np.array(reader.numbers(m, "values c of the constraints"), dtype=float)
     if not np.isfinite(c).all():
         raise reader.fail("must have finite numbers as the values c of the constraints")
     found, at = entries(reader)
     check(reader, found, at, 0, m, orders)
-    n = max(total, SMALLEST)
     k, i, j = found[:, 0].astype(np.intp), *places(found, orders)
     of_cost = k == 0
     low, high, value = np.minimum(i, j), np.maximum(i, j), found[:, 4]
-    half = sp.coo_array((value[of_cost], (low[of_cost], high[of_cost])), shape=(n, n))
-    F0 = half + sp.triu(half, 1).T
+    half = sp.coo_array((value[of_cost], (low[of_cost], high[of_cost])), shape=(total, total))
     rest = ~of_cost
-    F = SparseMatrices(n, (k[rest] - 1, low[rest], high[rest], value[rest]), m)
-    return Program(sp.csr_array(F0), F, c, tuple(orders.tolist()))
+    F = SparseMatrices(total, (k[rest] - 1, low[rest], high[rest], value[rest]), m)
+    return Program(sp.csr_array(-(half + sp.triu(half, 1).T)), F, c, tuple(orders.tolist()))
 
 
 def entries(reader: Reader) -> tuple[Array, Index]:

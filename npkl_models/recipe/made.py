@@ -58,10 +58,9 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     """
     script = Script()
     if (file := told_by(asked)) is not None:
-        told = make_told(script, asked, files)
-        origin = " (uploaded)" if files else ""
-        title = f"{Path(file).stem}, {told.problem.n} {told.what}{origin}"
-        return Made(told.problem, None, script, title, told.anchors, told.names)
+        own, what, names, placed = make_told(script, asked, files)
+        title = f"{Path(file).stem}, {own.n} {what}{' (uploaded)' if files else ''}"
+        return Made(own, None, script, title, placed, names)
     data = _data(script, asked, files)
     points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
     made: dict[str, Shown] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,8 @@ def told_by(asked: Fields) -> str | None:
     return {"ordinal": asked.comparisons, "distances": asked.distances}.get(asked.formulation)
 
 
-@dataclass(frozen=True, eq=False)
-class Told:
-    """The problem of a file, what its points are called, their names, and the anchors among them."""
-
-    problem: Problem
-    what: str
-    names: tuple[str, ...]
-    anchors: Anchors | None = None
+Told = tuple[Problem, str, tuple[str, ...], Anchors | None]
+"""The problem of a file, what its points are called, their names, and the anchors among them."""
 
 
 def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> Told:
@@ -44,7 +37,7 @@ def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> Told:
     if asked.formulation == "ordinal":
         found = read("answers", "comparisons", read_comparisons_csv).value
         rows = Shown(found.rows, "answers.rows")
-        return Told(_problem(script, asked, rows, max(len(found.names), 3)), "objects", found.names)
+        return _problem(script, asked, rows, max(len(found.names), 3)), "objects", found.names, None
     one = read("measured", "distances", read_distances_csv).value
     known = Shown((one.i, one.j, one.d), "(measured.i, measured.j, measured.d)")
     weight = None if one.weight is None else Shown(one.weight, "measured.weight")
@@ -55,7 +48,7 @@ def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> Told:
         anchors = read("anchors", "anchors", read_anchors_csv, Shown(one.names, "measured.names"))
     problem = _problem(script, asked, known, n, weights=weight, anchors=anchors)
     placed = None if anchors is None else read_anchors(anchors.value, n)
-    return Told(problem, "sensors", one.names, placed)
+    return problem, "sensors", one.names, placed
 
 
 def anchors_of(script: Script, points: Shown, asked: Fields) -> Shown | None:

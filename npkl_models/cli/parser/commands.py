@@ -275,7 +275,7 @@ COMMANDS = (
         "warm-up", "compile the fast loops now",
         "Compile the loops of the backends once on this machine, and print where the machine code is kept. "
         "Without this command, the first large problem compiles them.",
-        "\n  npkl warm-up", (), run="warm_up.run",
+        "\n  npkl warm-up", (), run="lists.warm_up",
     ),
     Command(
         "version", "print the versions and the machine",
