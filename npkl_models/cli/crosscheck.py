@@ -20,8 +20,7 @@ WIDE = 120  # terminal columns that the whole table needs
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.json, "--json", (".json",))
-    output.check(options.report, "--report", output.PAGE)
+    output.check(options, json=output.JSON, report=output.PAGE)
     console = printer()
     given, names = asked(options), options.backends
     problem = given.problem

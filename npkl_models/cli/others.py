@@ -15,7 +15,7 @@ from npkl_models.problem import Problem
 
 def export(options: argparse.Namespace) -> int:
     """Write a problem for other solvers, or read it back; returns the exit status."""
-    output.check(options.target, "the file to write", (".dat-s", ".npz"))
+    output.check_file(options.target, "the file to write", (".dat-s", ".npz"))
     if not (is_program(options.source.name) or options.source.suffix == ".npz"):
         raise ProblemError(f"the problem must be a file that ends with .dat-s or .npz, got {options.source}")
     read = Problem.from_sdpa if is_program(options.source.name) else Problem.load
@@ -27,8 +27,7 @@ def export(options: argparse.Namespace) -> int:
 
 def judge(options: argparse.Namespace) -> int:
     """Certify an answer to a file in SDPA's sparse format; returns the exit status."""
-    output.check(options.out)
-    output.check(options.json, "--json", (".json",))
+    output.check(options, out=output.ANSWER, json=output.JSON)
     found = judge_file(
         options.source, options.answer, Problem, options.tol, options.feasibility or FEASIBILITY
     )

@@ -61,7 +61,10 @@ def in_chunks(
     length, done = min(FIRST, limit), 0
     point: dict[str, Any] = {}
     while True:
-        held = rest | _carried(point) | _clock(time_limit, time.perf_counter() - started)
+        scale = point.get("info", {}).get("scale", 0.0)  # which SCS has reached
+        held = rest | ({"scale": scale} if scale > 0 else {})
+        if time_limit is not None:  # SCS checks its clock only after each iteration
+            held["time_limit_secs"] = max(time_limit - (time.perf_counter() - started), SHORTEST)
         found = _run_chunk(data, cone, length, held, point)
         done += int(found["info"]["iter"])
         point = found
@@ -117,17 +120,6 @@ def _start(point: dict[str, Any]) -> dict[str, Any]:
     if not point or not all(np.isfinite(point[key]).all() for key in ("x", "y", "s")):
         return {"warm_start": False}
     return {"warm_start": True, "x": point["x"], "y": point["y"], "s": point["s"]}
-
-
-def _clock(time_limit: float | None, elapsed: float) -> dict[str, float]:
-    """The remaining time, as an option of SCS; SCS checks its clock only after each iteration."""
-    return {} if time_limit is None else {"time_limit_secs": max(time_limit - elapsed, SHORTEST)}
-
-
-def _carried(point: dict[str, Any]) -> dict[str, float]:
-    """The scale that SCS has reached, as an option of SCS."""
-    scale = point.get("info", {}).get("scale", 0.0)
-    return {"scale": scale} if scale > 0 else {}
 
 
 def _as_solved(found: dict[str, Any]) -> dict[str, Any]:

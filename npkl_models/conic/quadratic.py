@@ -138,7 +138,7 @@ def from_quadratic(
     if skew > SKEW * top:
         raise ProblemError(f"A must be symmetric, got entries that differ by {skew:.3g}")
     if len(matrix) == whole and whole != p:
-        to_vec = _svec_to_vec(s)
+        to_vec = svec_to_vec(s)
         matrix, linear = to_vec.T @ (to_vec.T @ matrix.T).T, to_vec.T @ linear
     matrix = symmetrize(matrix)
     B, _ = rank_revealing_factor(matrix)
@@ -156,8 +156,8 @@ def from_quadratic(
     return cls(sp.csr_array(cost), (*losses, *hard), basis=basis, name="quadratic")
 
 
-def _svec_to_vec(s: int) -> sp.csr_array:
-    """The matrix (s^2 x s(s+1)/2) that takes svec(U) to vec(U)."""
+def svec_to_vec(s: int) -> sp.csr_array:
+    """The matrix (s^2 x s(s+1)/2) that takes svec(U) to vec(U); its transpose takes vec(U) to svec(U)."""
     i, j = np.triu_indices(s)
     own = np.arange(i.size)
     share = np.where(i == j, 0.5, np.sqrt(0.5))  # a diagonal entry is met twice below

@@ -12,10 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from npkl_models.conic.cost import reduced_cost, schur_cost
-from npkl_models.conic.quadratic import ReducedQuadratic, smat
+from npkl_models.conic.quadratic import ReducedQuadratic, smat, svec_to_vec
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import relation, signed
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
@@ -183,7 +182,7 @@ def _plan(problem: Statement, options: ConicOptions, form: Form) -> ReducedPlan:
     first, second = np.triu_indices(s)
     d = D[first] * D[second]
     U = cp.Variable((s, s), symmetric=True, name="U")
-    y = _svec_matrix(s) @ cp.vec(U, order="C")
+    y = svec_to_vec(s).T @ cp.vec(U, order="C")
     written = form.write(q, q.B * d / np.sqrt(unit), y)
     rows = tuple(_lengths(E * d) for _, E, _ in q.constraints)
     links = tuple(
@@ -224,14 +223,6 @@ def _lengths(rows: Array) -> Array:
     """Norms of rows; one for a row of zeros."""
     size = np.linalg.norm(rows, axis=1)
     return np.where(size > 0, size, 1.0)
-
-
-def _svec_matrix(s: int) -> Any:
-    """The sparse matrix that maps vec(U) to svec(U)."""
-    first, second = np.triu_indices(s)
-    k = np.arange(first.size)
-    one = np.where(first == second, 1.0, np.sqrt(2.0))
-    return sp.coo_array((one, (k, first * s + second)), shape=(k.size, s * s)).tocsr()
 
 
 TAKES = Takes(

@@ -139,13 +139,11 @@ def entries(reader: Reader) -> tuple[Array, Index]:
     except ValueError:
         found = np.zeros((0, 0))
     if found.shape != (len(rows), 5):  # line by line, to find the wrong one
-        wrong = (k for k, one in zip(rows, texts, strict=True) if not _is_entry(one.split()))
-        raise reader.fail("must be five numbers: matrix, block, row, column and value", next(wrong, rows[0]))
+        words = [text.split() for text in texts]
+        right = (len(one) == 5 and all(map(NUMBER.fullmatch, one)) for one in words)
+        wrong = next((k for k, good in zip(rows, right, strict=True) if not good), rows[0])
+        raise reader.fail("must be five numbers: matrix, block, row, column and value", wrong)
     return found, np.array(rows, dtype=np.intp)
-
-
-def _is_entry(words: list[str]) -> bool:
-    return len(words) == 5 and all(map(NUMBER.fullmatch, words))
 
 
 def check(reader: Reader, found: Array, at: Index, least: int, m: int, orders: Index) -> None:
