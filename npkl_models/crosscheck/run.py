@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Unpack
@@ -105,8 +104,11 @@ def _table(
     if reference is None or reference not in solved:
         exact = {k: x for k, x in solved.items() if k == REFERENCE and x.status is Status.OPTIMAL}
         reference = min(exact or solved, key=lambda k: solved[k].certificate.relative_gap, default="")
-    scale = _Scale(bound, objective, agreement, solved[reference].V if reference else None)
-    rows = tuple(_row(label, found, scale, values.get(label, math.nan)) for label, found in outcomes.items())
+    kernel = solved[reference].V if reference else None
+    rows = tuple(
+        _row(label, found, values.get(label, math.nan), (bound, objective), agreement, kernel)
+        for label, found in outcomes.items()
+    )
     return CrossCheck(problem, rows, solved, reference, bound, objective)
 
 
@@ -217,44 +219,40 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
         return f"failed: {type(error).__name__}: {error}"
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """The bracket, agreement and kernel by which all rows are judged."""
-
-    bound: float
-    objective: float
-    agreement: float
-    kernel: Array | None
-
-    def verdict(self, found: Solution, value: float, difference: float) -> str:
-        """Whether the point agrees with the best one; never if a number is missing."""
-        certificate = found.certificate
-        if not certificate.indefinite <= certificate.feasibility:
-            return f"not PSD: the smallest eigenvalue is -{certificate.indefinite:.1e} of the largest"
-        if not certificate.violation <= certificate.feasibility:
-            return f"violates the constraint {certificate.missed} by {certificate.violation:.1e}"
-        if found.status is Status.FAILED:
-            return f"failed: {found.message}"
-        if not all(map(math.isfinite, (value, difference, self.bound))):
-            return "no backend proved a bound to compare it with"
-        if value < self.bound - self.agreement * found.problem.size(self.bound):
-            return "the objective is below the proved bound, so it solves another problem"
-        return "agrees" if difference <= self.agreement else f"worse by {difference:.1e}"
+def _verdict(found: Solution, value: float, difference: float, bound: float, agreement: float) -> str:
+    """Whether the point agrees with the best one; never if a number is missing."""
+    certificate = found.certificate
+    if not certificate.indefinite <= certificate.feasibility:
+        return f"not PSD: the smallest eigenvalue is -{certificate.indefinite:.1e} of the largest"
+    if not certificate.violation <= certificate.feasibility:
+        return f"violates the constraint {certificate.missed} by {certificate.violation:.1e}"
+    if found.status is Status.FAILED:
+        return f"failed: {found.message}"
+    if not all(map(math.isfinite, (value, difference, bound))):
+        return "no backend proved a bound to compare it with"
+    if value < bound - agreement * found.problem.size(bound):
+        return "the objective is below the proved bound, so it solves another problem"
+    return "agrees" if difference <= agreement else f"worse by {difference:.1e}"
 
 
-def _row(label: str, found: Outcome, scale: _Scale, value: float) -> Row:
+def _row(
+    label: str, found: Outcome, value: float, best: tuple[float, float], agreement: float,
+    kernel: Array | None,
+) -> Row:  # fmt: skip
+    """The row of an outcome beside the ``best`` bound and objective."""
     if isinstance(found, str):
         return Row(label, "", found)
     if found.V is None:
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
-    size = found.problem.size(scale.objective)
-    difference = (value - scale.objective) / size if size > 0 else value - scale.objective
+    bound, objective = best
+    size = found.problem.size(objective)
+    difference = (value - objective) / size if size > 0 else value - objective
     return Row(
-        label, str(found.status), scale.verdict(found, value, difference), certificate.objective,
+        label, str(found.status), _verdict(found, value, difference, bound, agreement), certificate.objective,
         certificate.bound, difference, certificate.relative_gap, certificate.rigour, certificate.violation,
         found.kernel_min_eigenvalue, found.rank, found.iterations, found.build_time + found.solve_time,
-        _distance(found.V, scale.kernel),
+        _distance(found.V, kernel),
     )  # fmt: skip
 
 

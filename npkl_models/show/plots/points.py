@@ -38,8 +38,8 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
     ----------
     labels : array_like of shape (n,), optional
         Classes or clusters, shown by colour and marker.
-    edges : bool, sparse matrix (n, n) or array_like of shape (m, 2), optional
-        Edges to draw below the points; True takes the graph of the problem's cost matrix.
+    edges : bool or sparse matrix (n, n), optional
+        Graph to draw below the points; True takes that of the problem's cost matrix.
     """
     X = layout(solution)
     number, names = style.classes(labels, len(X))
@@ -80,16 +80,13 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
     return ax
 
 
-def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax: Any = None) -> Any:
+def pair_multipliers(solution: Solution, ax: Any = None) -> Any:
     """Plot the pairs as lines on the embedding; the wider a line, the more the pair shapes the kernel.
 
     The width of a line is proportional to the multiplier of the certificate. A pair whose loss is zero, and
-    not at its kink, has the multiplier zero and no line. ``positions`` of the points (n x 2) are by default
-    those of `layout`.
+    not at its kink, has the multiplier zero and no line.
     """
-    X = layout(solution) if positions is None else real_array(positions, "positions")
-    if X.shape != (solution.problem.n, 2):
-        raise ProblemError(f"positions must have shape ({solution.problem.n}, 2), got {X.shape}")
+    X = layout(solution)
     pairs, held, y = _multipliers(solution)
     ax = style.axes(ax, 5.2, 4.4)
     _lines(ax, X, graph_edges(solution.problem, True), color=style.FAINT, linewidth=0.4, alpha=0.35)
@@ -113,20 +110,12 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
 
 def graph_edges(problem: Statement, edges: Any) -> Index:
     """The edges (m, 2) to draw, at most `MOST_EDGES`; True takes the graph of the cost matrix."""
-    n = problem.n
     if edges is None or edges is False:
         return np.zeros((0, 2), dtype=np.intp)
-    edges = problem.cost if edges is True else edges
-    if sp.issparse(edges):
-        upper = sp.triu(real_matrix(edges, "edges"), k=1).tocoo()
-        found = np.stack([upper.row, upper.col], axis=1)
-    else:
-        found = np.asarray(edges)
-    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
-        kinds = "integers of shape (m, 2), a sparse matrix or True"
-        raise ProblemError(f"edges must be {kinds}, got {found.shape}")
-    if found.size and not (found.min() >= 0 and found.max() < n):
-        raise ProblemError(f"edges must join points 0..{n - 1}, got {found.max()}")
+    given, n = real_matrix(problem.cost if edges is True else edges, "edges"), problem.n
+    if given.shape != (n, n):
+        raise ProblemError(f"edges must be True or a matrix of shape ({n}, {n}), got {given.shape}")
+    found = np.stack(sp.triu(given, k=1).tocoo().coords, axis=1)
     return style.evenly(found, MOST_EDGES).astype(np.intp)
 
 
