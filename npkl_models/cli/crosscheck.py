@@ -12,7 +12,7 @@ from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.crosscheck.run import crosscheck
-from npkl_models.crosscheck.table import COLUMNS, LEFT, CrossCheck, cells
+from npkl_models.crosscheck.table import COLUMNS, LEFT, NARROW_COLUMNS, CrossCheck, cells
 from npkl_models.routes import backends as known_backends
 
 WIDE = 120  # terminal columns that the whole table needs
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
-    shown = COLUMNS if console.width >= WIDE else found.narrow
+    shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
     table = new_table(shown, title, right={*shown} - {*LEFT})
     declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
     for row in (row for row in found.rows if row.backend not in declined):

@@ -104,7 +104,9 @@ class CrossCheck:
         return "\n".join("| " + " | ".join(line) + " |" for line in table)
 
     def __str__(self) -> str:
-        shown = [k for k, name in enumerate(COLUMNS) if name in {*self.narrow, "rank"}]
+        judged = any(row.status.endswith("POINT") for row in self.rows)  # a point from elsewhere
+        wanted = {*NARROW_COLUMNS, "rank", *(MISSING if judged else ())}
+        shown = [k for k, name in enumerate(COLUMNS) if name in wanted]
         lines = [COLUMNS, *(cells(row) for row in self.rows if row.ran)]
         width = [max(len(line[k]) for line in lines) for k in shown]
         text = [
@@ -116,13 +118,6 @@ class CrossCheck:
         ]
         left = [f"{row.backend}: {row.verdict}" for row in self.rows if not row.ran]
         return "\n".join([*text, *left, self.headline()])
-
-    @property
-    def narrow(self) -> tuple[str, ...]:
-        """The columns of a narrow table, with what points miss if a point from elsewhere is judged."""
-        judged = any(row.status.endswith("POINT") for row in self.rows)
-        wanted = {*NARROW_COLUMNS, *(MISSING if judged else ())}
-        return tuple(name for name in COLUMNS if name in wanted)
 
     def __repr__(self) -> str:
         agree = "all agree" if self.agrees else "NOT all agree"
@@ -181,7 +176,7 @@ COLUMNS = (
     "min eig K", "rank", "iterations", "seconds", "|K - K ref|", "verdict",
 )  # fmt: skip
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
-MISSING = ("violation", "min eig K")  # columns that a narrow table has only beside a point from elsewhere
+MISSING = ("violation", "min eig K")  # columns that a text has only beside a point from elsewhere
 LEFT = ("backend", "status", "verdict")  # columns of words, aligned at the left; numbers at the right
 
 
