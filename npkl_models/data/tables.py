@@ -26,7 +26,7 @@ from npkl_models.model.sampling import is_label, labelled
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these in a header names the classes
 NAMELESS = re.compile(r"|unnamed: *\d.*", re.IGNORECASE)
-COUNTING = re.compile(r"index|id|row|row_?names|no|nr", re.IGNORECASE)
+COUNTING = re.compile(r"index|level_0|id|row|row_?id|row_?names|no|nr", re.IGNORECASE)
 SHOWN = 8  # columns that are named
 NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
