@@ -14,7 +14,7 @@ from npkl_models.files.atomic import plain
 from npkl_models.problem import Problem
 from npkl_models.show.machine import versions
 from npkl_models.show.page import table as html_table
-from npkl_models.show.plots.tables import crosscheck as plot_crosscheck
+from npkl_models.show.plots.curves import crosscheck as plot_crosscheck
 from npkl_models.show.report import write_report
 
 

@@ -18,11 +18,10 @@ from npkl_models.formulations.distances import KINDS
 from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
-from npkl_models.recipe.made import Change, Made
+from npkl_models.recipe.made import FROM_POINTS, Change, Made
 from npkl_models.recipe.names import BASIS
 from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
 from npkl_models.recipe.script import Script, Shown
-from npkl_models.recipe.told import FROM_POINTS
 from npkl_models.routes import backends
 
 INT = ("int | None", None)

@@ -13,8 +13,7 @@ from npkl_models.data import tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.fields import FIELDS, LONGEST, Fields
-from npkl_models.recipe.made import Change, Made, make
-from npkl_models.recipe.told import FROM_POINTS, told_by
+from npkl_models.recipe.made import FROM_POINTS, Change, Made, make, told_by
 from npkl_models.routes import get_backend
 
 

@@ -14,7 +14,14 @@ Examples
 ['burer_monteiro', 'interior']
 """
 
-from npkl_models.show.plots.curves import convergence, envelopes, path, rank_history
+from npkl_models.show.plots.curves import (
+    audit,
+    convergence,
+    crosscheck,
+    envelopes,
+    path,
+    rank_history,
+)
 from npkl_models.show.plots.kernels import joint_spectrum, kernel, spectrum
 from npkl_models.show.plots.points import (
     clusters,
@@ -24,7 +31,6 @@ from npkl_models.show.plots.points import (
     objects,
     pair_multipliers,
 )
-from npkl_models.show.plots.tables import audit, crosscheck
 
 __all__ = [
     "audit", "clusters", "convergence", "crosscheck", "embedding", "envelopes", "joint_spectrum", "kernel",
