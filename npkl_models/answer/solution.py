@@ -12,9 +12,8 @@ import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import Attempt as Attempt
-from npkl_models.answer.history import History
+from npkl_models.answer.history import History, attempts, packed_arrays, unpacked
 from npkl_models.answer.history import Status as Status
-from npkl_models.answer.stored import attempts, packed_arrays, unpacked
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.bracket import bracket
 from npkl_models.certify.certificate import Certificate
