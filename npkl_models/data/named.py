@@ -160,9 +160,15 @@ def _by_header(cells: Cells, roles: Sequence[Role], what: str) -> dict[str, tupl
     if wrong:
         raise ProblemError(
             f"{cells.path}, line 1: a header must name the columns of {what}, got {wrong}; known are: "
-            f"{', '.join(one.name for one in roles)}"
+            f"{', '.join(map(_known, roles))}"
         )
     return places
+
+
+def _known(role: Role) -> str:
+    """The name of a role, with its first other names that are plain words."""
+    others = [one for one in role.also.split("|") if one.isidentifier() and one != role.name][:3]
+    return f"{role.name} (or {', '.join(others)})" if others else role.name
 
 
 def _in_order(cells: Cells, plain: Sequence[tuple[str, ...]], what: str) -> dict[str, tuple[int, ...]]:

@@ -60,4 +60,4 @@ def test_bad_options_are_named(answers, capsys):
     assert main(["embed", "--triplets", "answers.csv", "--components", "0"]) == 2
     with pytest.raises(SystemExit):
         main(["embed", "--triplets", "answers.csv", "--refine", "tste"])
-    assert "invalid choice" in capsys.readouterr().err
+    assert "did you mean" in capsys.readouterr().err

@@ -165,4 +165,4 @@ def test_bad_options_are_named(network, capsys):
     assert "must end with .csv" in refused(capsys, "distances.csv", "--out", "found.npz")
     with pytest.raises(SystemExit):
         main(["locate", "distances.csv", "--loss", "squared"])
-    assert "invalid choice" in capsys.readouterr().err
+    assert "did you mean" in capsys.readouterr().err

@@ -145,14 +145,14 @@ def test_processes_are_at_least_one(capsys):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["solv"], "invalid choice: 'solv' (choose from"),
-        (["solve", "--gama", "3"], "npkl solve: error: unrecognized arguments: --gama 3"),
+        (["solv"], "did you mean 'solve'?"),
+        (["solve", "--gama", "3"], "did you mean '--gamma'?"),
         (["solve", "--formulation", "pcd"], "did you mean 'pcp'?"),
         (["solve", "--data", "irsi"], "did you mean 'iris'?"),
         (["backends", "burer-monteir"], "did you mean 'burer_monteiro'?"),
     ],
 )
-def test_unknown_words_are_refused_with_the_known_ones(words, hint, capsys):
+def test_what_was_meant_is_said(words, hint, capsys):
     try:
         status = main(words)
     except SystemExit as left:

@@ -56,7 +56,9 @@ def test_comparisons_follow_their_header(tmp_path, header, columns):
 )
 def test_an_unknown_header_is_an_error_that_lists_the_known_ones(tmp_path, header):
     lines = [",".join("0123"[: header.count(",") + 1]), ",".join("3210"[: header.count(",") + 1])]
-    with pytest.raises(nm.ProblemError, match=r"line 1: a header must name .*known are: i, j, k, l"):
+    with pytest.raises(
+        nm.ProblemError, match=r"line 1: a header must name .*known are: i \(or anchor, reference"
+    ):
         read_comparisons_csv(table(tmp_path, "\n".join([header, *lines])))
 
 
@@ -93,7 +95,7 @@ def test_columns_of_pairs_have_roles(tmp_path, text, weights, who):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("i,j,kind,remark\n0,1,1,x\n", "unknown column 'remark'; known are: i, j, kind, weight, annotator"),
+        ("i,j,kind,remark\n0,1,1,x\n", "unknown column 'remark'; known are: i .*, annotator"),
         ("i,kind\n0,1\n", "got none for j; known are"),
         ("0,1,must,ann\n", "without a header the columns must be i,j or i,j,kind, got 4 cells"),
         (

@@ -1,12 +1,13 @@
-"""The parser of a command, and readers of values for argparse."""
+"""Parsers with hints, and readers of values for argparse."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from npkl_models.errors import NPKLError
+from npkl_models.errors import NPKLError, meant
 from npkl_models.recipe.fields import Field
 
 
@@ -18,7 +19,7 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionH
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors show the usage of the command."""
+    """A parser whose errors show the usage of the command, and what was probably meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments here, so that the error shows the usage of the command."""
@@ -26,6 +27,18 @@ class Parser(argparse.ArgumentParser):
         if strange and self._subparsers is None:
             self.error(f"unrecognized arguments: {' '.join(strange)}")
         return found, strange
+
+    def error(self, message: str) -> NoReturn:
+        """End the process with usage, message and hint."""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        strange = re.search(r"unrecognized arguments: (-[\w-]+)", message)
+        hint = ""
+        if choice:
+            hint = meant(choice[1], re.findall(r"[\w.-]+", choice[2]))
+        elif strange:
+            options = [option for option in self._option_string_actions if option.startswith("--")]
+            hint = meant(strange[1], options)
+        super().error(message + hint)
 
 
 def reader(field: Field) -> Callable[[str], Any]:
