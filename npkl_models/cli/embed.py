@@ -9,7 +9,7 @@ from npkl_models.applications.estimators.ordinal import OrdinalEmbedding
 from npkl_models.cli import output
 from npkl_models.cli.console import say
 from npkl_models.cli.fitting import fitting
-from npkl_models.data.named import read_comparisons_csv
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.errors import ProblemError
 
 

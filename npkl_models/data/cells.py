@@ -27,6 +27,16 @@ BEGUN = re.compile(r"[+-]?\.?\d")  # a cell that begins like a number: its line 
 RULE = "a first line is a header unless one of its cells begins with a digit"
 MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "?", "-", ".", "missing"}
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+REMEDIES = (
+    (r"[+-]?[\d.,]+\s*%", "leave the percent sign out"),
+    (r"[+-]?\d{1,3}([,.'\s]\d{3})+([.,]\d+)?", "write the number without separators of thousands"),
+    (r"[+-]?\d*,\d+", "write a point for the decimal comma, or separate the cells by semicolons"),
+    (r"\d{1,4}[-/.:]\d{1,2}([-/.:T ].*)?", "write a date or time as a number, such as days since the first"),
+    (r"[+-]?inf(inity)?|[+-]?\d+(\.\d*)?e\d+", "a number must be finite"),
+    (rf"([^\w\s]\s*{NUMBER}|{NUMBER}\s*[^\W\d_.]+\S*)", "leave the unit out"),
+    (r"true|false|yes|no", "write 1 and 0"),
+)  # fmt: skip
+"""What a cell that is no number looks like, and what to do about it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +60,6 @@ class Cells:
         """The names of the columns; their numbers in words if they have none."""
         return [name or f"column {k + 1}" for k, name in enumerate(self.names or [""] * self.width)]
 
-    @property
-    def repeated(self) -> bool:
-        """Whether a name that is no number comes again below, so that the first line is no header."""
-        own = [name for name in self.names if name and not BEGUN.match(name)]
-        return bool(self.texts(range(self.width)).isin(own).any(axis=None))
-
     def texts(self, columns: Sequence[int]) -> DataFrame:
         """Columns as text without blanks around it."""
         found: DataFrame = self._read(columns, dtype=object)
@@ -65,11 +69,12 @@ class Cells:
         """Columns of finite numbers, read by blocks of rows, which bounds the memory of their texts."""
         out, row = np.empty((len(self.lines), len(columns))), 0
         for found in self._read(columns, chunksize=max(2**18 // self.width, 1_000)):
+            block = out[row : row + len(found)]
             for place, k in enumerate(columns):
-                out[row : row + len(found), place] = values = self.floats(found[k])
-                if not np.isfinite(values).all():
-                    more = "; a column of text may be named as labels (classes) or as ids (names of rows)"
-                    self.refuse(row + int(np.argmin(np.isfinite(values))), k, "must be a number", more)
+                block[:, place] = self.floats(found[k])
+            wrong = np.argwhere(~np.isfinite(block))
+            if wrong.size:
+                self.refuse(row + int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
             row += len(found)
         return out
 
@@ -77,12 +82,16 @@ class Cells:
         """A column as floats; NaN for a cell that is no number."""
         return floats(column, self.mark == ";")
 
-    def refuse(self, row: int, k: int, rule: str, more: str = "") -> NoReturn:
-        """Raise the error about a cell, with its place in the file."""
-        name = f" ({self.names[k]})" if self.names else ""
-        cell = self.texts([k])[k][row]
-        where = f"{self.path}, line {self.lines[row]}, column {k + 1}{name}"
-        raise ProblemError(f"{where}: {rule}, got {cell[:60]!r}{more}")
+    def refuse(self, row: int, k: int, rule: str, remedied: bool = False) -> NoReturn:
+        """Raise the error about a cell, with its place in the file; ``remedied`` adds what to do."""
+        column = self.texts([k])[k].tolist()
+        remedy = self._remedy(row, k, column) if remedied else ""
+        where = f"{self.path}, line {self.lines[row]}, {self.column(k)}"
+        raise ProblemError(f"{where}: {rule}, got {column[row][:60]!r}{remedy}")
+
+    def column(self, k: int) -> str:
+        """The place of a column in words: its number, and its name if it has one."""
+        return f"column {k + 1} ({self.names[k]})" if self.names else f"column {k + 1}"
 
     def _read(self, columns: Sequence[int], **more: Any) -> Any:
         import pandas
@@ -96,6 +105,29 @@ class Cells:
             decimal="," if self.mark == ";" else ".", **more,
         )  # fmt: skip
 
+    def _remedy(self, row: int, k: int, column: list[str]) -> str:
+        cell = column[row]
+        if row == 0 and not self.names and not BEGUN.match(cell) and any(map(BEGUN.match, column)):
+            return f"; {RULE}: begin the names of columns with letters, if these are names"
+        given = [one for one in column if not is_missing(one)]
+        if is_missing(cell):
+            return (
+                f"; {len(column) - len(given)} of {len(column)} values of this column are missing: fill them "
+                "in (with its median, say), or leave the rows or the column out"
+            )
+        for form, words in REMEDIES:
+            if re.fullmatch(form, cell, re.IGNORECASE):
+                return f"; {words}"
+        if 2 * int(np.isnan(self.floats(column)).sum()) < len(given):
+            return ""
+        label = self.names[k] if self.names else f"{k} (counted from 0)"
+        distinct = len(set(given)) == len(column)
+        kind, field = ("names of the rows", "ids") if distinct else ("the classes", "labels")
+        return (
+            f"; {self.column(k)} holds text: if these are {kind}, give {label} as {field}, else leave it "
+            "out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
+        )
+
 
 def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = False) -> Cells:
     """The cells of a csv; the first line shows whether commas, semicolons, tabs or blanks separate them.
@@ -103,8 +135,8 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
     A file with a name for gzip or bzip2 is unpacked. A first line is a header unless one of its cells begins
     with a digit, or is one of ``data``, words that no header has. If the columns may be ``numbered``, the
     numbers 0, 1, 2, ... beside a name that does not come again below are a header, too, as pandas writes it.
-    A header that is one name short, as R writes it, begins with an empty name; beside an empty last column,
-    it ends with one.
+    A header that is one name short, as R writes it, begins with an empty name. Blank rows at the end and an
+    empty last column without a name are left out.
     """
     with gate(path, "a text file with commas"):
         raw = plain_bytes(path).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -113,13 +145,16 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
         first = next(rows, None)
         if first is None:
             raise ProblemError(f"{path} must have at least one row, got none")
-        counted = numbered and _counted(first[1])
-        named = counted or not any(BEGUN.match(cell) or cell in data for cell in first[1])
+        _refuse_habits(path, *first[:2])
+        beside = _beside_counted(first[1]) if numbered else []
+        named = bool(beside) or not any(BEGUN.match(cell) or cell in data for cell in first[1])
         names, start = (first[1], first[2]) if named else ([], 0)
-        found = Cells(path, raw, mark, names, *_shape(path, chain([first][named:], rows)), start)
-        if named and len(names) != found.width:
-            found = _with_names(found)
-        return read_cells(path, data) if counted and found.repeated else found
+        width, lines = _shape(path, chain([first][named:], rows))
+        found = Cells(path, raw, mark, names, width, lines, start)
+        if named and len(names) != width:
+            return _with_names(found)
+        again = beside and any((column == names[k]).any() for k, column in found.texts(beside).items())
+        return read_cells(path, data) if again else found
 
 
 def _with_names(found: Cells) -> Cells:
@@ -130,7 +165,8 @@ def _with_names(found: Cells) -> Cells:
         return replace(found, names=[*names, ""] if empty else ["", *names])
     raise ProblemError(
         f"{found.path} must have a header with a name for each of the {width} columns, got {len(names)} "
-        f"names: {', '.join(names[:9])}"
+        f"names: {', '.join(names[:9])}; write a name for each column, and quote cells "
+        "with a separator in them"
     )
 
 
@@ -158,11 +194,12 @@ def floats(column: Any, comma: bool = False) -> Array:
     return column.to_numpy(float)
 
 
-def _counted(first: Sequence[str]) -> bool:
-    """Whether a first line has names, and before them 0, 1, 2, ..., perhaps after an empty cell."""
-    count = sum(BEGUN.match(cell) is not None for cell in first)
+def _beside_counted(first: Sequence[str]) -> list[int]:
+    """The places of the names in a first line that begins with 0, 1, 2, ...; none if it does not."""
     begin = int(first[0] == "")
-    return 0 < count < len(first) and first[begin : begin + count] == [*map(str, range(count))]
+    others = [k for k, cell in enumerate(first) if not BEGUN.match(cell)]
+    count = len(first) - len(others)
+    return others if count and first[begin : begin + count] == [*map(str, range(count))] else []
 
 
 def _rows(path: Path, raw: bytes, mark: str) -> Iterator[Row]:
@@ -183,19 +220,26 @@ def _rows(path: Path, raw: bytes, mark: str) -> Iterator[Row]:
 
 
 def _shape(path: Path, rows: Iterator[Row]) -> tuple[int, Sequence[int]]:
-    """The number of columns, and the lines of the rows."""
-    width, lines = 0, array("q")  # eight bytes a row
+    """The number of columns, and the lines of the rows without blank rows at the end."""
+    width = count = 0
+    lines = array("q")  # eight bytes a row
+    odd: tuple[int, list[str]] | None = None
     for line, cells, _ in rows:
         width = width or len(cells)
         lines.append(line)
-        if len(cells) != width:
-            raise ProblemError(
-                f"{path} must have rows of one length, got {width} cells in line {lines[0]} and "
-                f"{len(cells)} in line {line}"
-            )
-    if not lines:
+        if odd is None and len(cells) != width:
+            odd = line, cells
+        if any(cells):
+            count = len(lines)
+            if odd is not None:
+                _refuse_habits(path, *odd)
+                raise ProblemError(
+                    f"{path} must have rows of one length, got {width} cells in line {lines[0]} and "
+                    f"{len(odd[1])} in line {odd[0]}"
+                )
+    if not count:
         raise ProblemError(f"{path} must have rows of one length below its header, got none at all")
-    return width, lines
+    return width, lines[:count]
 
 
 def _mark(raw: bytes) -> str:
@@ -205,3 +249,17 @@ def _mark(raw: bytes) -> str:
     if first.count(";") > first.count(","):
         return ";"
     return next((mark for mark in (",", "\t", " ") if mark in first), ",")
+
+
+def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Refuse lines that are neither a header nor data, as some programs write them."""
+    if cells[0].startswith("#"):
+        what = (
+            "a line that begins with '#': delete comments, and the '#' before names of columns (numpy writes "
+            "none with comments='')"
+        )
+    elif re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
+        what = f"{cells[0]!r}, which only Excel reads: delete this line; the separator is found without it"
+    else:
+        return
+    raise ProblemError(f"{path}, line {line}: must be a header or data, got {what}")

@@ -12,12 +12,14 @@ import numpy as np
 
 from npkl_models.data.cells import Cells, is_missing, read_cells
 from npkl_models.errors import ProblemError, meant
-from npkl_models.files.gate import gate
+from npkl_models.files.gate import gate, is_there
 from npkl_models.linalg import Array, Index, Mask
 
 ENDS = "id|name|point|row|record|item|object|node|sensor|from|to"
 FIRST = rf"i|a|from|first|left|source|left_id|({ENDS})_?1|({ENDS})_?a|sensor"
 SECOND = rf"j|b|to|second|right|target|right_id|({ENDS})_?2|({ENDS})_?b"
+TRIPLETS = ("anchor|reference|ref|query|standard", "near|nearer|close|closer|similar|positive",
+            "far|farther|further|distant|dissimilar|negative|other")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,14 @@ def read_named(
     Any other first line is a header, too, and its names must be known.
     """
     path = Path(path)
+    if not is_there(path):
+        raise ProblemError(f"{path} must be {what}, got nothing: there is no file of that name")
     with gate(path, what):
         cells = read_cells(path, frozenset(names))
-        known = not cells.names or any(_role(name, roles) for name in cells.names)
-        if not known and (words & {name.lower() for name in cells.names} or cells.repeated):
-            cells = read_cells(path, frozenset(cells.names) - {""})
+        if cells.names and not any(_role(name, roles) for name in cells.names):
+            texts, own = cells.texts(range(cells.width)), {name for name in cells.names if name}
+            if words & {name.lower() for name in own} or texts.isin(own).any(axis=None):
+                cells = read_cells(path, frozenset(own))
         places = _by_header(cells, roles, what) if cells.names else _in_order(cells, plain, what)
         found = cells.texts(sorted(k for at in places.values() for k in at))
         return Named(cells, places, {role: found[at[0]].tolist() for role, at in places.items()})
@@ -183,39 +188,3 @@ def _in_order(cells: Cells, plain: Sequence[tuple[str, ...]], what: str) -> dict
         f"{cells.path}, line {cells.lines[0]}: without a header the columns must be {expected}, got "
         f"{cells.width} cells; expected is {what}, or a header that names the columns"
     )
-
-
-FOUR = ("i", "j", "k", "l")
-COMPARED = (
-    Role("i", "anchor|reference|ref|query|standard"), Role("j", "near|nearer|close|closer|similar|positive"),
-    Role("k", "far|farther|further|distant|dissimilar|negative|other"), Role("l", "l", False),
-)  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Comparisons:
-    """Comparisons by position, the names of the objects, and what the first line was taken for."""
-
-    rows: Index
-    names: tuple[str, ...]
-    header: str = ""
-
-
-def read_comparisons_csv(path: str | Path) -> Comparisons:
-    """Read comparisons: of three objects in a line, the first is nearer to the second than to the third.
-
-    With four columns, the first two objects are nearer to each other than the last two. Objects are names or
-    numbers. A header names the columns: i,j,k or i,j,k,l, or the anchor (or reference), the near (or closer)
-    and the far (or farther) object, in any order. A first line is data if one of its cells begins with a
-    digit, or if it has no such name and one of its cells comes again below. Names that are all whole numbers
-    are sorted as numbers, others as text.
-    """
-    path = Path(path)
-    found = read_named(path, "a csv of comparisons", COMPARED, (FOUR[:3], FOUR))
-    with gate(path, "a csv of comparisons"):
-        roles = [role for role in FOUR if role in found.texts]
-        for role in roles:
-            found.check(role, map(is_missing, found.texts[role]), "a comparison must name its objects")
-        names = in_order(cell for role in roles for cell in found.texts[role])
-        rows = [found.positions(role, names, "an object") for role in roles]
-        return Comparisons(np.stack(rows, axis=1), names, found.header)

@@ -45,7 +45,10 @@ def read_csv(path: Path) -> tuple[Array, Index]:
         if (labels == "").any():
             cells.refuse(int(np.argmax(labels == "")), last, "must be a label")
         numbers = cells.floats(labels)
-        return X, codes(numbers if np.isfinite(numbers).all() else labels.to_numpy(str))
+        if not np.isfinite(numbers).all():
+            return X, codes(labels.to_numpy(str))
+        whole = (numbers == np.floor(numbers)).all() and (np.abs(numbers) < 2**53).all()
+        return X, numbers.astype(np.intp) if whole else codes(numbers)
 
 
 def codes(values: Array) -> Index:

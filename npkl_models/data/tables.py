@@ -10,24 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.data.cells import RULE, Cells, floats, is_missing, read_cells
+from npkl_models.data.cells import floats, is_missing, read_cells
+from npkl_models.data.columns import about_columns, label_column, place_of, row_names, why_left_out
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
 from npkl_models.data.readers import read_libsvm
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import finite, real_array
 from npkl_models.model.answers import KNOWN, WORDS, sign
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import is_label, labelled
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
-LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these in a header names the classes
-NAMELESS = re.compile(r"|unnamed: *\d.*", re.IGNORECASE)
-COUNTING = re.compile(r"index|level_0|id|row|row_?id|row_?names|no|nr", re.IGNORECASE)
-SHOWN = 8  # columns that are named
+RENAMED = "give it a name with .csv; commas, semicolons, tabs and blanks are found"
+OTHERS = {
+    ".mat": "load it with scipy.io.loadmat, and write X and y with numpy.savez",
+    ".npy": "write X and y with numpy.savez",
+    ".parquet": "read it by pandas, and save it as csv without the index",
+    **dict.fromkeys((".tsv", ".txt", ".data"), RENAMED),
+    **dict.fromkeys((".xlsx", ".xls"), "save the sheet as csv"),
+}
+"""What to do about files of other kinds."""
 NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
 PAIRS = (
@@ -80,7 +85,10 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     path = Path(path)
     suffix = _suffix(path)
     if suffix not in SUFFIXES:
-        raise ProblemError(f"data must be a file with {', '.join(SUFFIXES)}, got {path}")
+        remedy = f"; {OTHERS[suffix]}" if suffix in OTHERS else ""
+        raise ProblemError(f"data must be a file with {', '.join(SUFFIXES)}, got {path}{remedy}")
+    if not is_there(path):
+        raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
     if suffix == ".npz":
         return _of_arrays(path)
     if suffix != ".csv":
@@ -100,83 +108,6 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         columns = tuple(np.array(cells.columns)[features].tolist())
         about = about_columns(cells, columns, (at, key), y, left)
         return Dataset(path.stem, X, y, str(path), names, columns, about)
-
-
-def label_column(cells: Cells, label: str | None) -> int | None:
-    """The column of the classes, by its name or number, or by its usual names; None if there is none."""
-    if label == "none":
-        return None
-    if label is not None:
-        return place_of(cells, label, "labels")
-    low = [name.lower() for name in cells.names]
-    return next((low.index(name) for name in LABEL_NAMES if name in low), None)
-
-
-def place_of(cells: Cells, name: str, what: str) -> int:
-    """The column with a name, or with a number from 0."""
-    names, count = cells.names, cells.width
-    if names.count(name) > 1:
-        raise ProblemError(f"{what} must name one column of {cells.path}, got {name!r}, the name of several")
-    if name in names:
-        return names.index(name)
-    try:
-        at = int(name)
-    except ValueError:
-        raise unknown(f"column of {cells.path}", name, names) from None
-    if not -count <= at < count:
-        raise ProblemError(f"{what} must be a column of {cells.path} from 0 to {count - 1}, got {at}")
-    return at % count
-
-
-def why_left_out(cells: Cells, k: int) -> str:
-    """Why a column is no feature: it names or counts the rows. An empty text for a feature."""
-    name = cells.names[k] if cells.names else "a feature"
-    nameless = bool(NAMELESS.fullmatch(name))
-    if not nameless and not COUNTING.fullmatch(name):
-        return ""
-    given = cells.texts([k])[k]
-    numbers = cells.floats(given)
-    if nameless and not (given != "").any():
-        return "empty"
-    if name or k == 0:  # a later column without a name is a mistake
-        counted = np.array_equal(np.sort(numbers) - (numbers.min() == 1), np.arange(given.size))
-        if counted and given.size > 1:
-            return "counts the rows"
-        if nameless and given.is_unique and (np.isnan(numbers) | (numbers == np.floor(numbers))).all():
-            return "names the rows"
-    if not name:
-        names = ", ".join(cells.names[1:9])
-        raise ProblemError(
-            f"{cells.path} must have a header with a name for each of the {cells.width} columns, got no name "
-            f"for column {k + 1} beside {names}; if this column names the rows, none may come twice"
-        )
-    return ""
-
-
-def row_names(cells: Cells, key: int) -> tuple[str, ...]:
-    """The names of the rows."""
-    given = cells.texts([key])[key]
-    wrong = (given.map(is_missing) | given.duplicated()).to_numpy(bool)
-    if wrong.any():
-        cells.refuse(int(np.argmax(wrong)), key, "must be a name of the row that no other row has")
-    return tuple(given)
-
-
-def about_columns(
-    cells: Cells, columns: Sequence[str], used: tuple[int | None, int | None], y: Index, left: dict[int, str]
-) -> str:
-    """Which columns are used, in words."""
-    shown = ", ".join(columns[:SHOWN]) + (", ..." if len(columns) > SHOWN else "")
-    words = [f"{len(columns)} feature{'s' * (len(columns) > 1)}: {shown}"]
-    at, key = ("" if k is None else repr(cells.columns[k]) for k in used)
-    known = int(np.sum(y >= 0))
-    some = f", of {known} of {y.size} rows" if known < y.size else ""
-    words += [f"classes from {at}{some}"] if at else []
-    words += [f"names of rows from {key}"] if key else []
-    if left:
-        named = ", ".join(f"{cells.names[k]!r} ({why})" for k, why in left.items())
-        words.append(f"{len(left)} column{'s' * (len(left) > 1)} left out: {named}")
-    return "; ".join(words if cells.names else [*words, f"no header: {RULE}"])
 
 
 def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
@@ -212,6 +143,8 @@ class Answered:
 
 def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
     """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered."""
+    if not is_there(Path(path)):
+        raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
     with gate(Path(path), "a csv of pairs"):
         found = read_named(path, "a csv of pairs", PAIRS, ORDERS, ids, frozenset(WORDS))
         ends = np.stack([_points(found, end, n, ids) for end in ("i", "j")], axis=1)
@@ -262,9 +195,7 @@ def _of_arrays(path: Path) -> Dataset:
     with opened(path) as file:
         if "X" not in file:
             raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.names)[:9]}")
-        X = finite(real_array(file["X"], "X"), "X")
-        if X.ndim != 2 or not X.size:
-            raise ProblemError(f"{path} must hold numbers X of shape (n, d), got shape {X.shape}")
+        X = _array(path, file["X"])
         if "y" not in file:
             return Dataset(path.stem, X, NONE, str(path))
         y = file["y"]
@@ -273,6 +204,19 @@ def _of_arrays(path: Path) -> Dataset:
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ProblemError(f"{path} must hold finite classes y, got infinity")
         return Dataset(path.stem, X, _classes(y.tolist(), floats(y.tolist())), str(path))
+
+
+def _array(path: Path, X: Array) -> Array:
+    if X.dtype.kind == "c":
+        raise ProblemError(f"{path} must hold real numbers, got complex ones")
+    if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:
+        raise ProblemError(f"{path} must hold numbers X of shape (n, d), got {X.dtype} of shape {X.shape}")
+    X = np.asarray(X, dtype=float)
+    if not np.isfinite(X).all():
+        i, j = np.argwhere(~np.isfinite(X))[0].tolist()
+        where = f"row {i + 1}, column {j + 1} of X"
+        raise ProblemError(f"{path} must hold finite numbers, got {X[i, j]} in {where}")
+    return X
 
 
 def _suffix(path: Path) -> str:

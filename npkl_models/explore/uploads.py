@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npkl_models.data.named import read_comparisons_csv
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError, chosen

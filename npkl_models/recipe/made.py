@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.data import datasets, tables
-from npkl_models.data.named import read_comparisons_csv
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS

@@ -113,10 +113,10 @@ def test_what_is_not_certified_ends_with_one_and_writes_its_labels(files, capsys
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere.csv", "--k", "3"], "there is no file of that name"),
+        (["nowhere.csv", "--k", "3"], "no such file"),
         (["plain.csv", "--k", "0"], "--k must be between 1 and n = 178, got 0"),
         (["plain.csv", "--k", "900"], "--k must be"),
-        (["plain.csv", "--k", "3", "--pairs", "nowhere.csv"], "there is no file of that name"),
+        (["plain.csv", "--k", "3", "--pairs", "nowhere.csv"], "no such file"),
         (["plain.csv", "--k", "3", "--out", "labels.txt"], "--out must end with .csv"),
         (["plain.csv", "--k", "3", "--out", "nowhere/labels.csv"], "folder"),
         (["plain.csv", "--k", "3", "--kernel", "K.txt"], "--kernel must end with .npz"),

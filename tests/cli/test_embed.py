@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from npkl_models.cli.main import main
-from npkl_models.data.named import read_comparisons_csv
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.formulations.comparisons import answered, ordinal_answers
 
 X = np.random.default_rng(0).normal(size=(12, 2))
@@ -56,7 +56,7 @@ def test_bad_files_are_named(answers, capsys, text, words):
 
 def test_bad_options_are_named(answers, capsys):
     assert main(["embed", "--triplets", "nowhere.csv"]) == 2
-    assert "there is no file of that name" in " ".join(capsys.readouterr().err.split())
+    assert "no such file" in " ".join(capsys.readouterr().err.split())
     assert main(["embed", "--triplets", "answers.csv", "--components", "0"]) == 2
     with pytest.raises(SystemExit):
         main(["embed", "--triplets", "answers.csv", "--refine", "tste"])

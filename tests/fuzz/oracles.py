@@ -103,6 +103,8 @@ def labelled(data: bytes) -> Any:
     if X is None:
         return None
     y = _numbers([row[-1:] for row in rows[1:]])
+    if y is not None and (y == np.floor(y)).all() and (abs(y) < 2**53).all():
+        return X, y[:, 0].astype(int)
     return X, _codes(np.array([row[-1] for row in rows[1:]]) if y is None else y[:, 0])
 
 

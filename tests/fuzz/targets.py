@@ -15,7 +15,7 @@ import numpy as np
 
 import npkl_models as nm
 from fuzz import oracles
-from npkl_models.data.named import read_comparisons_csv
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.readers import read_libsvm
 from npkl_models.data.sdpa_answer import read_answer
 from npkl_models.data.sensors import read_anchors_csv, read_bounds_csv, read_distances_csv
