@@ -26,6 +26,13 @@ class ConicProgram:
     nonneg: int  # number of inequalities
     soc: list[int]  # dimensions of the second-order cones
     psd: list[int]  # orders of the semidefinite cones
+    fixed: int = 0  # number of the last equations that are bounds on variables
+    bounds: int = 0  # number of the last inequalities that are
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that CVXPY knows: all but the bounds on variables."""
+        return self.b.size - self.fixed - self.bounds
 
     @classmethod
     def of_data(cls, data: dict[str, Any]) -> ConicProgram:
@@ -36,7 +43,24 @@ class ConicProgram:
         if data.get("A") is not None:
             A, b = sp.csr_array(data["A"]), np.asarray(data["b"], dtype=float).ravel()
         soc, psd = ([int(k) for k in sizes] for sizes in (dims.soc, dims.psd))
-        return cls(sp.csc_array(A), b, c, int(dims.zero), int(dims.nonneg), soc, psd)
+        low, high = (_ends(data.get(key), c.size) for key in ("lower_bounds", "upper_bounds"))
+        zero, at, every = int(dims.zero), int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
+        same = low == high
+        below, above = np.isfinite(low) & ~same, np.isfinite(high) & ~same
+        A = sp.vstack([A[:zero], every[same], A[zero:at], -every[below], every[above], A[at:]], format="csc")
+        b = np.concatenate([b[:zero], low[same], b[zero:at], -low[below], high[above], b[at:]])
+        fixed, bounds = int(same.sum()), int(below.sum() + above.sum())
+        return cls(A, b, c, zero + fixed, int(dims.nonneg) + bounds, soc, psd, fixed, bounds)
+
+    def known(self, z: Array) -> Array:
+        """Dual variables without those of the bounds on variables."""
+        zero, at = self.zero, self.zero + self.nonneg
+        return np.concatenate([z[: zero - self.fixed], z[zero : at - self.bounds], z[at:]])
+
+
+def _ends(given: Any, size: int) -> Array:
+    """Bounds on all variables; NaN where there are none."""
+    return np.full(size, np.nan) if given is None else np.asarray(given, dtype=float).ravel()
 
 
 @dataclass(frozen=True, eq=False)

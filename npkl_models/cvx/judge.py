@@ -140,11 +140,11 @@ def _values_in(problem: Any, door: Stated) -> tuple[Array, float, Array, float]:
         raise ProblemError("the constraints must have dual values to be certified, got None; solve first")
 
     def primal(x: Array) -> Array:
-        found = door.read(Answer(s.OPTIMAL, x, np.zeros(rows), 0.0)).primal_vars
+        found = door.read(Answer(s.OPTIMAL, x, np.zeros(program.rows), 0.0)).primal_vars
         return np.concatenate([_numbers(found[v.id]) for v in variables])
 
     def dual(z: Array) -> Array:
-        found = door.read(Answer(s.OPTIMAL, np.zeros(program.c.size), z, 0.0)).dual_vars
+        found = door.read(Answer(s.OPTIMAL, np.zeros(program.c.size), program.known(z), 0.0)).dual_vars
         for c in constraints:
             c.save_dual_value(found[c.id])
         return np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])

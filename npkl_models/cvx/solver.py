@@ -66,6 +66,7 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
     MIP_CAPABLE = False
     SUPPORTED_CONSTRAINTS = (*ConicSolver.SUPPORTED_CONSTRAINTS, SOC, SvecPSD)
     REQUIRES_CONSTR = False
+    BOUNDED_VARIABLES = True
     PSD_TRIANGLE_KIND = TriangleKind.LOWER
     PSD_SQRT2_SCALING = True
 
@@ -138,7 +139,7 @@ def _infeasible(program: ConicProgram, z: Array | None, solution: Solution | Non
     """INFEASIBLE, if the ray is one of the program's own numbers."""
     if z is None or not is_ray(program, z):
         return Answer(s.SOLVER_ERROR, solution=solution)
-    return Answer(s.INFEASIBLE, z=z, solution=solution)
+    return Answer(s.INFEASIBLE, z=program.known(z), solution=solution)
 
 
 def _falling(program: ConicProgram, solution: Solution, options: dict[str, Any]) -> Answer:
@@ -168,7 +169,7 @@ def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) 
         words = s.SOLVER_ERROR
     elif words == s.OPTIMAL_INACCURATE and missed <= SHARP and nearby <= USUAL:  # there is no interior
         words = s.OPTIMAL
-    return Answer(words, x, z, float(found.program.c @ x), solution)
+    return Answer(words, x, found.program.known(z), float(found.program.c @ x), solution)
 
 
 def _ray(found: Translation[Statement]) -> Array | None:

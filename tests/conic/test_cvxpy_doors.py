@@ -8,7 +8,7 @@ from cvxpy.tests import solver_test_helpers as helpers
 import npkl_models as nm
 
 OWN = ("StandardTestLPs", "StandardTestSOCPs", "StandardTestSDPs", "StandardTestInfeasibleProblems")
-OTHER = ("mi_", "exp", "pcp", "pow", "bound_attr")  # integers, and what the solver does not take as it is
+OTHER = ("mi_", "exp", "pcp", "pow")  # integers, and cones that the solver does not take
 
 
 def standard():
@@ -97,13 +97,6 @@ def test_what_has_other_cones_is_refused():
         nm.Problem.from_cvxpy(np.eye(2))
     with pytest.raises(nm.ProblemError, match="solve the problem first"):
         nm.certify_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]))
-
-
-def test_bounds_of_variables_are_kept():
-    x, y = cp.Variable(2, bounds=[-1, 3]), cp.Variable(nonneg=True)
-    problem = cp.Problem(cp.Minimize(x[0] - x[1] + 2 * y), [x[0] + y >= 0])
-    assert problem.solve(solver=nm.InteriorSolver()) == pytest.approx(-3.0, abs=1e-6)
-    np.testing.assert_allclose([*x.value, y.value], [0.0, 3.0, 0.0], atol=1e-6)
 
 
 def status_of(problem):
