@@ -16,7 +16,7 @@ from .certify.certificate import Certificate
 from .certify.prove import certify
 from .crosscheck.run import crosscheck
 from .crosscheck.table import CrossCheck
-from .cvx.judge import CvxpyCertificate, certify_cvxpy
+from .cvx.judge import CvxpyCertificate, certify_cvxpy, into_cvxpy
 from .cvx.solver import InteriorSolver
 from .data import datasets
 from .errors import (
@@ -169,6 +169,7 @@ __all__ = [
     "formulations",
     "hard_pcp",
     "huber",
+    "into_cvxpy",
     "kernel_completion",
     "knn_affinity",
     "laplacian",

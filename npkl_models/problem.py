@@ -143,6 +143,7 @@ class Problem(Statement):
         """The problem whose kernel is the dual variable of a problem of CVXPY.
 
         Its optimum is a constant minus the optimum there, and its multipliers are minus the variables there.
+        `into_cvxpy` writes a solution back.
 
         Parameters
         ----------

@@ -13,12 +13,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from npkl_models.answer.solution import Solution
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.conic.cvxpy_data import ConicProgram
 from npkl_models.conic.cvxpy_programs import translated
-from npkl_models.cvx.solver import SHARP, Answer, Stated, solved, stated
+from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, solved, stated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
@@ -126,6 +127,32 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASI
     return CvxpyCertificate(
         sign * value, sign * bound, gap, nearby, max(found.violation(x), off_x), missed, judged
     )
+
+
+def into_cvxpy(solution: Solution, problem: Any) -> float:
+    """Write the solution of ``Problem.from_cvxpy(problem)`` into the variables and constraints of CVXPY.
+
+    Returns
+    -------
+    float
+        The value of the problem, as ``problem.solve()`` returns it.
+    """
+    door = stated(problem)
+    found = translated(door.program, Statement)
+    if isinstance(found, np.ndarray) or not _same(found.problem, solution.problem):
+        raise ProblemError("a solution must be one of Problem.from_cvxpy(problem) for this problem of CVXPY")
+    problem.unpack_results(answer_of(found, solution, True), door.chain, door.inverse)
+    return float(problem.value)
+
+
+def _same(one: Statement, other: Statement) -> bool:
+    """Whether two problems have the same numbers."""
+    if one.n != other.n or one.sizes != other.sizes or (one.cost != other.cost).nnz:
+        return False
+    a, b = one.constraints[0], other.constraints[0]
+    mine, yours = a.functional.numbers, b.functional.numbers
+    alike = type(a.functional) is type(b.functional) and np.array_equal(a.value, b.value)
+    return alike and all(np.array_equal(mine[key], yours[key]) for key in mine)
 
 
 def _values_in(problem: Any, door: Stated) -> tuple[Array, float, Array, float]:

@@ -89,6 +89,15 @@ def test_norms_need_variables_that_cvxpy_adds():
     assert problem.value == pytest.approx(np.sqrt(14.0), abs=1e-6)
 
 
+def test_a_solution_of_the_problem_goes_back_into_cvxpy():
+    problem = random_problem(1, "plain")
+    expected = problem.solve(solver="CLARABEL")
+    stated = nm.Problem.from_cvxpy(problem)
+    assert nm.into_cvxpy(stated.solve("interior"), problem) == pytest.approx(expected, rel=1e-5)
+    with pytest.raises(nm.ProblemError, match="from_cvxpy"):
+        nm.into_cvxpy(nm.Problem(np.eye(3), nm.Constraint(nm.Trace(3), equal=1.0)).solve("interior"), problem)
+
+
 def test_what_has_other_cones_is_refused():
     x = cp.Variable(2)
     with pytest.raises(nm.UnsupportedError, match="linear, second-order and semidefinite cones only"):
@@ -162,3 +171,12 @@ def test_a_judge_sees_every_number_that_is_given():
     assert nm.certify_cvxpy(problem).certifies()
     X.save_value(X.value + np.array([[0, 1.0], [-1, 0]]))
     assert not nm.certify_cvxpy(problem).certifies()
+
+
+def test_a_solution_of_another_problem_is_not_written():
+    def stated(a):
+        x = cp.Variable(2)
+        return cp.Problem(cp.Minimize(cp.sum(x)), [x >= a])
+
+    with pytest.raises(nm.ProblemError, match="from_cvxpy"):
+        nm.into_cvxpy(nm.Problem.from_cvxpy(stated(1.0)).solve("interior"), stated(5.0))
