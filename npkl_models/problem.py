@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack, overload
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
-from npkl_models.conic.any_quadratic import from_quadratic
+from npkl_models.conic.quadratic import from_quadratic
 from npkl_models.conic.sdp import read_cvxpy, to_cvxpy
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.linalg import Array

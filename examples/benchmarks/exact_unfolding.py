@@ -18,7 +18,7 @@ from common import report
 from peers import cpu_of
 
 import npkl_models as nm
-from npkl_models.crosscheck.outside import judge_sdpa
+from npkl_models.crosscheck.outside import judge_file
 from npkl_models.data.synthetic import swiss_roll
 
 
@@ -59,7 +59,7 @@ def csdp(X: np.ndarray, neighbors: int, cap: float) -> dict:
         command = ["csdp", str(folder / "p.dat-s"), str(folder / "p.out")]
         try:
             seconds, _ = cpu_of(command, cap, folder)
-            found = judge_sdpa(printed, folder / "p.out")
+            found = judge_file(folder / "p.dat-s", folder / "p.out", nm.Problem)
         except Exception as error:  # the time limit, or no answer
             return {"csdp": type(error).__name__}
     known = found.certificate

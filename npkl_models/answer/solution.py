@@ -12,9 +12,8 @@ import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import Attempt as Attempt
-from npkl_models.answer.history import History
+from npkl_models.answer.history import History, attempts, packed_arrays, unpacked
 from npkl_models.answer.history import Status as Status
-from npkl_models.answer.stored import attempts, packed_arrays, unpacked
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.bracket import bracket
 from npkl_models.certify.certificate import Certificate
@@ -23,9 +22,8 @@ from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
 from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.files import saved
-from npkl_models.files.fields import number, text
+from npkl_models.files.fields import text
 from npkl_models.files.gate import gate
-from npkl_models.files.saved import CHECKSUM
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.multipliers import Multipliers
@@ -241,8 +239,7 @@ class Solution(Owner):
         said = Solution(
             problem, status=_status(text(header, "status")), objective=objective, attempts=tried, **own
         )
-        known = number(header, "objective") if CHECKSUM in header else None
-        return _judged_again(said, known, tol, feasibility)
+        return _judged_again(said, tol, feasibility)
 
 
 def factor_of(solution: Solution, wanted: str = "kernel") -> Array:
@@ -256,7 +253,6 @@ _SCALARS = (
     "objective", "reported_objective", "iterations", "build_time", "solve_time", "message",
     "kernel_min_eigenvalue",
 )  # fmt: skip
-ROUNDING = 1e-9  # a recomputed objective may differ by this relative error
 CUT_OFF = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.FAILED)
 PROOFS = {Status.INFEASIBLE: infeasible, Status.UNBOUNDED: unbounded}
 
@@ -265,11 +261,8 @@ def _status(name: str) -> Status:
     return Status[chosen("status", name, Status.__members__)]
 
 
-def _judged_again(said: Solution, objective: float | None, tol: float, feasibility: float) -> Solution:
-    """A loaded solution with the status that its numbers prove; a changed status is explained in the message.
-
-    ``objective`` is the objective in the file, if a checksum protects it.
-    """
+def _judged_again(said: Solution, tol: float, feasibility: float) -> Solution:
+    """A loaded solution with the status that its numbers prove; the message explains a changed status."""
     if said.status in CUT_OFF:
         return said
     if said.status in PROOFS:
@@ -284,13 +277,7 @@ def _judged_again(said: Solution, objective: float | None, tol: float, feasibili
         if found.feasible:
             why = f"the relative gap is {found.relative_gap:.1e}, and tol is {tol:.1e}"
         return judged if found.certifies(tol) else _degraded(judged, why)
-    if said.status is Status.LOCALLY_SOLVED and not _is_near(said.objective, objective):
-        return _degraded(said, "it may have been altered")
     return said
-
-
-def _is_near(one: float, other: float | None) -> bool:
-    return other is not None and abs(one - other) <= ROUNDING * (1 + abs(other))
 
 
 def _degraded(said: Solution, why: str) -> Solution:

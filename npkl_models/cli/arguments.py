@@ -25,7 +25,6 @@ class Asked:
     title: str
     recipe: Recipe
     made: str  # the Python code that makes the problem
-    saved: bool = False  # whether the problem is read from a file; then only the solve follows the recipe
 
 
 def said(options: argparse.Namespace) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def _loaded(given: Mapping[str, Any]) -> Asked:
     recipe = Recipe.from_dict({key: value for key, value in given.items() if key in solving})
     door = "from_sdpa" if is_program(name) else "load"
     code = f"import npkl_models as nm\n\nproblem = nm.Problem.{door}({name!r})\n"
-    return Asked(getattr(Problem, door)(name), name, recipe, code, saved=True)
+    return Asked(getattr(Problem, door)(name), name, recipe, code)
 
 
 def is_program(name: str) -> bool:

@@ -38,10 +38,8 @@ SHOWN = 5  # number of suspicious pairs that are named
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.out, kinds=(".csv",))
-    output.check(options.kernel, "--kernel", (".npz",))
-    output.check(options.json, "--json", (".json",))
-    output.check_picture(options.plot)
+    files = {"out": output.CSV, "kernel": (".npz",), "json": output.JSON, "plot": output.PICTURE}
+    output.check(options, **files)
     data, X, recipe = _points(options)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,58 +12,40 @@ from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.crosscheck.run import crosscheck
-from npkl_models.crosscheck.table import COLUMNS, LEFT, CrossCheck, cells
-from npkl_models.problem import Problem
-from npkl_models.recipe.recipe import Recipe
+from npkl_models.crosscheck.table import COLUMNS, LEFT, NARROW_COLUMNS, CrossCheck, cells
 from npkl_models.routes import backends as known_backends
 
 WIDE = 120  # terminal columns that the whole table needs
-SUBSET = 60  # points of the second table, for an interior-point reference
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.json, "--json", (".json",))
-    output.check(options.report, "--report", output.PAGE)
+    output.check(options, json=output.JSON, report=output.PAGE)
     console = printer()
-    given = asked(options)
-    found = _run(console, given.problem, options.backends, given.recipe, options)
-    document: dict[str, Any] = json.loads(found.to_json())
-    agrees = found.agrees
-    _show(console, found, given.title, options.backends is not None)
-    drawn = not given.saved and not isinstance(given.recipe.pairs, str)  # then a subset can draw its pairs
-    if options.backends is None and drawn and given.problem.n > SUBSET:
-        fewer = replace(given.recipe, n=SUBSET).made()
-        second = _run(console, fewer.problem, None, given.recipe, options)
-        _show(console, second, f"{fewer.title}, interior point as the reference", False)
-        document["subset"] = json.loads(second.to_json())
-        agrees = agrees and second.agrees
-    if options.json is not None:
-        output.write_document(options.json, document)
-    if options.report is not None:
-        found.report(options.report, made=given.made)
-    console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")
-    return 0 if agrees else 1
-
-
-def _run(
-    console: Console, problem: Problem, backends: Sequence[str] | None, recipe: Recipe,
-    options: argparse.Namespace,
-) -> CrossCheck:  # fmt: skip
+    given, names = asked(options), options.backends
+    problem = given.problem
     with console.status("compiling") as status:
 
         def progress(label: str) -> None:
             status.update(f"{problem.name}, n = {problem.n}: {label} is running")
 
-        chosen = known_backends() if backends is None else [label.split("[")[0] for label in backends]
-        return crosscheck(
-            problem, backends, n_jobs=options.jobs, progress=progress, folder=options.resume,
-            **recipe.solving(*chosen),
+        chosen = known_backends() if names is None else [label.split("[")[0] for label in names]
+        found = crosscheck(
+            problem, names, n_jobs=options.jobs, progress=progress, folder=options.resume,
+            **given.recipe.solving(*chosen),
         )  # fmt: skip
+    _show(console, found, given.title, names is not None)
+    if options.json is not None:
+        output.write_document(options.json, json.loads(found.to_json()))
+    if options.report is not None:
+        found.report(options.report, made=given.made)
+    agrees = found.agrees
+    console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")
+    return 0 if agrees else 1
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
-    shown = COLUMNS if console.width >= WIDE else found.narrow
+    shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
     table = new_table(shown, title, right={*shown} - {*LEFT})
     declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
     for row in (row for row in found.rows if row.backend not in declined):

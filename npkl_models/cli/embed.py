@@ -15,8 +15,7 @@ from npkl_models.errors import ProblemError
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.out, kinds=(".csv",))
-    output.check_picture(options.plot)
+    output.check(options, out=output.CSV, plot=output.PICTURE)
     if options.components < 1:
         raise ProblemError(f"--components must be at least 1, got {options.components}")
     given = read_comparisons_csv(options.triplets)

@@ -37,8 +37,7 @@ class Network:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.out, kinds=(".csv",))
-    output.check_picture(options.plot)
+    output.check(options, out=output.CSV, plot=output.PICTURE)
     given = _read(options)
     model = Localisation(
         given.dimensions, loss=options.loss, spread=options.spread, unique=not options.quick,

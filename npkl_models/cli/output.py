@@ -15,10 +15,10 @@ from rich import status
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.cli.console import printer, say
 from npkl_models.errors import ProblemError, optional
-from npkl_models.files.atomic import finite, save_figure, write_json, write_text
+from npkl_models.files.atomic import plain, save_figure, write_json, write_text
 from npkl_models.solve.watch import INTERRUPTED, listening
 
-KINDS = (".npz", ".json")
+ANSWER, JSON, CSV = (".npz", ".json"), (".json",), (".csv",)
 PAGE, PICTURE = (".html", ".htm"), (".png", ".svg", ".pdf")
 
 
@@ -44,8 +44,19 @@ def progress(what: str) -> Iterator[None]:
         yield
 
 
-def check(path: Path | TextIO | None, what: str = "--out", kinds: tuple[str, ...] = KINDS) -> None:
-    """Raise an error if a file cannot be written; to be called before anything is computed."""
+def check(options: argparse.Namespace, **kinds: tuple[str, ...]) -> None:
+    """Raise an error if a file of these options cannot be written; to be called before anything is computed.
+
+    If a picture is drawn, matplotlib must be there, and opens no window.
+    """
+    for name, ends in kinds.items():
+        check_file(getattr(options, name), f"--{name}", ends)
+    if getattr(options, "plot", None) is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
+
+
+def check_file(path: Path | TextIO | None, what: str, kinds: tuple[str, ...]) -> None:
+    """Raise an error if a file cannot be written."""
     if path is None or (".json" in kinds and not isinstance(path, Path)):
         return
     ends = " or ".join(kinds)
@@ -57,13 +68,6 @@ def check(path: Path | TextIO | None, what: str = "--out", kinds: tuple[str, ...
         raise ProblemError(f"{what} must be a file, got the folder {path}")
     if not path.parent.is_dir():
         raise ProblemError(f"{what} must be in a folder that exists, got {path}")
-
-
-def check_picture(path: Path | None) -> None:
-    """Raise an error if a picture cannot be written or matplotlib is missing; then keep windows closed."""
-    check(path, "--plot", PICTURE)
-    if path is not None:
-        optional("matplotlib", "plot", "plot").use("Agg")
 
 
 def write_picture(path: Path, ax: Any) -> None:
@@ -122,7 +126,8 @@ def described(solution: Solution) -> dict[str, Any]:
             "failure_probability": found.failure_probability, "violation": found.violation,
             "missed": found.missed, "feasibility": found.feasibility, "rank": solution.rank,
         }  # fmt: skip
-    return {key: finite(value) for key, value in out.items()}
+    found_in_json: dict[str, Any] = plain(out)
+    return found_in_json
 
 
 def write_csv(path: Path, columns: Mapping[str, Any]) -> None:

@@ -20,9 +20,7 @@ COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "second
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    for name in ("out", "json"):
-        output.check(getattr(options, name), f"--{name}", (".json",))
-    output.check_picture(options.plot)
+    output.check(options, out=output.JSON, json=output.JSON, plot=output.PICTURE)
     grid = values(options.values)
     whole = isinstance(grid, tuple)
     given = asked(options)

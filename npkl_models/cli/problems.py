@@ -13,8 +13,7 @@ from npkl_models.solve.choice import choose_backend
 
 def solve(options: argparse.Namespace) -> int:
     """Solve one problem, print and store the solution with its certificate; returns the exit status."""
-    output.check(options.out)
-    output.check(options.json, "--json", (".json",))
+    output.check(options, out=output.ANSWER, json=output.JSON)
     found = asked(options)
     with output.progress(f"{found.problem.name}, n = {found.problem.n}"):
         solution = found.problem.solve(found.recipe.backend, **found.recipe.solving())
@@ -23,7 +22,7 @@ def solve(options: argparse.Namespace) -> int:
 
 def explain(options: argparse.Namespace) -> int:
     """Print a problem, its dual and its compiled forms, or write a page; returns the exit status."""
-    output.check(options.page, "--page", output.PAGE)
+    output.check(options, page=output.PAGE)
     given = asked(options)
     problem, title = given.problem, given.title
     if options.page is not None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of the first chunk, their growth, and their limit
 ALWAYS = 0.1  # seconds within which a first point is still certified, whatever the time limit
 SHORTEST = 1e-3  # least seconds of a chunk
-CALIBRATION = 5  # iterations of the first chunk if there is a time limit
-SHARE = 0.5  # share of the remaining time that a chunk may take
 LET_GO = 600  # iterations without a halved gap after which SCS may adapt its scale
 SOLVED, INACCURATE, INTERRUPTED = 1, 2, -5
 UNFINISHED = (INACCURATE, -6, -7)
@@ -60,15 +58,16 @@ def in_chunks(
         data, chain, inverse = program.get_problem_data("SCS", solver_opts=dict(settings))
     cone = dims_to_solver_dict(data["dims"])
     rest = STEADY | SCS.parse_solver_options({k: value for k, value in settings.items() if k != "verbose"})
-    length, done = min(FIRST if time_limit is None else CALIBRATION, limit), 0
+    length, done = min(FIRST, limit), 0
     point: dict[str, Any] = {}
     while True:
-        before = time.perf_counter()
-        held = rest | _carried(point) | _clock(time_limit, before - started)
+        scale = point.get("info", {}).get("scale", 0.0)  # which SCS has reached
+        held = rest | ({"scale": scale} if scale > 0 else {})
+        if time_limit is not None:  # SCS checks its clock only after each iteration
+            held["time_limit_secs"] = max(time_limit - (time.perf_counter() - started), SHORTEST)
         found = _run_chunk(data, cone, length, held, point)
         done += int(found["info"]["iter"])
         point = found
-        took = time.perf_counter() - before
         status = int(found["info"]["status_val"])
         with only_the_solver():
             program.unpack_results(_as_solved(found), chain, inverse)
@@ -84,10 +83,7 @@ def in_chunks(
             return STATUSES.get(status, Status.FAILED), done, str(found["info"]["status"])
         if status != INACCURATE:  # SCS suspects infeasibility after a chunk that is too short to tell
             point, length = {}, int(GROWTH * length)
-        length = min(int(GROWTH * max(length, FIRST)), LONGEST, limit - done)
-        if time_limit is not None and np.isfinite(time_limit):
-            left = SHARE * (time_limit - (time.perf_counter() - started))
-            length = int(np.clip(left / max(took, 1e-9) * found["info"]["iter"], 1, length))
+        length = min(int(GROWTH * length), LONGEST, limit - done)
 
 
 def _run_chunk(
@@ -124,17 +120,6 @@ def _start(point: dict[str, Any]) -> dict[str, Any]:
     if not point or not all(np.isfinite(point[key]).all() for key in ("x", "y", "s")):
         return {"warm_start": False}
     return {"warm_start": True, "x": point["x"], "y": point["y"], "s": point["s"]}
-
-
-def _clock(time_limit: float | None, elapsed: float) -> dict[str, float]:
-    """The remaining time, as an option of SCS; SCS checks its clock only after each iteration."""
-    return {} if time_limit is None else {"time_limit_secs": max(time_limit - elapsed, SHORTEST)}
-
-
-def _carried(point: dict[str, Any]) -> dict[str, float]:
-    """The scale that SCS has reached, as an option of SCS."""
-    scale = point.get("info", {}).get("scale", 0.0)
-    return {"scale": scale} if scale > 0 else {}
 
 
 def _as_solved(found: dict[str, Any]) -> dict[str, Any]:

@@ -15,30 +15,19 @@ from npkl_models.linalg import Array, Index
 class ConicProgram:
     """Minimise c'x + offset with b - A x in zero x nonnegative x second-order x semidefinite cones.
 
-    Attributes
-    ----------
-    A : sparse of shape (rows, variables)
-        Coefficients.
-    b, c : ndarray
-        Right sides (rows,) and costs (variables,).
-    zero, nonneg : int
-        The number of equations, and of inequalities.
-    fixed, bounds : int
-        The number of the last equations, and of the last inequalities, that are bounds on variables.
-    soc, psd : list of int
-        Dimensions of second-order cones, and orders of semidefinite ones. A semidefinite cone holds the lower
-        triangle, column by column, with off-diagonal entries times the root of two.
+    A semidefinite cone holds the lower triangle, column by column, with off-diagonal entries times the root
+    of two.
     """
 
-    A: sp.csc_array
+    A: sp.csc_array  # (rows, variables)
     b: Array
     c: Array
-    zero: int
-    nonneg: int
-    soc: list[int]
-    psd: list[int]
-    fixed: int = 0
-    bounds: int = 0
+    zero: int  # number of equations
+    nonneg: int  # number of inequalities
+    soc: list[int]  # dimensions of the second-order cones
+    psd: list[int]  # orders of the semidefinite cones
+    fixed: int = 0  # number of the last equations that are bounds on variables
+    bounds: int = 0  # number of the last inequalities that are
 
     @property
     def rows(self) -> int:
@@ -87,10 +76,8 @@ class Entries:
     @classmethod
     def of(cls, program: ConicProgram) -> Entries:
         """The places of all rows after the equations; i <= j."""
-        at, place = 0, 0
-        out: list[tuple[Any, Any, Any, Any]] = []
         every = np.arange(program.nonneg)
-        out.append((every, every, every, np.ones(every.size)))
+        out: list[tuple[Any, Any, Any, Any]] = [(every, every, every, np.ones(every.size))]
         at = place = program.nonneg
         for size in program.soc:
             span = np.arange(size)

@@ -20,6 +20,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from npkl_models.conic.cvxpy_data import ConicProgram, Entries
+from npkl_models.conic.quadratic import smat
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.constraint import Constraint
@@ -38,24 +39,13 @@ CLEARLY = 1e-7  # a ray must have b'z below minus this share of its summands
 
 @dataclass(frozen=True, eq=False)
 class Translation(Generic[S]):
-    """A conic program as a problem, and the way back.
-
-    Attributes
-    ----------
-    problem : Problem
-        The problem; its optimum is ``constant`` minus the optimum of the program.
-    x0, N : ndarray
-        x = x0 + N w.
-    constant : float
-        c'x0.
-    """
+    """A conic program as a problem, whose optimum is c'x0 minus that of the program, and the way back."""
 
     program: ConicProgram
     problem: S
     entries: Entries
-    x0: Array
+    x0: Array  # x = x0 + N w
     N: Matrix
-    constant: float
 
     def multipliers_of(self, x: Array) -> Multipliers:
         """The multipliers from variables, which should meet the equations."""
@@ -94,10 +84,9 @@ class Translation(Generic[S]):
             prices.append(abs(float(z[at])))
             at += count
         for order in program.psd:
-            j, i = np.triu_indices(order)
-            own, S = slice(at, at + i.size), np.zeros((order, order))
-            S[i, j] = S[j, i] = left[own] * np.where(i == j, 1.0, np.sqrt(0.5))
-            missed.append(max(-float(np.linalg.eigvalsh(S)[0]), 0.0) if order else 0.0)
+            i, j = np.triu_indices(order)
+            own = slice(at, at + i.size)
+            missed.append(max(-float(np.linalg.eigvalsh(smat(left[own], order))[0]), 0.0) if order else 0.0)
             sizes.append(float(size[own].max(initial=0.0)))
             prices.append(float(np.sum(np.abs(z[own][i == j]))))
             at += i.size
@@ -176,7 +165,7 @@ def translated(program: ConicProgram, cls: type[S], name: str = "cvxpy") -> Tran
     costs = np.zeros(size)
     costs[: N.shape[1]] = -_without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
     problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name=name)
-    return Translation(program, problem, e, x0, N, float(program.c @ x0))
+    return Translation(program, problem, e, x0, N)
 
 
 def _summed(owner: Index, i: Index, j: Index, value: Array, n: int) -> tuple[Index, Index, Index, Array]:

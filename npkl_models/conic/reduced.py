@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from npkl_models.conic.cost import reduced_cost, schur_cost
-from npkl_models.conic.quadratic import ReducedQuadratic, smat
-from npkl_models.conic.relations import relation, signed
+from npkl_models.conic.quadratic import ReducedQuadratic, smat, svec_to_vec
 from npkl_models.conic.runner import ConicRun, Reader
+from npkl_models.conic.sdp import relation, signed
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functional import svec
@@ -85,15 +85,13 @@ class Form:
 
     name: str
     write: Callable[[ReducedQuadratic, Array, Cvx], Written]
-    order: Callable[[Statement], int]  # of the largest PSD cone
+    cost: Callable[[Statement], Cost]
+    summary: str
+    schur: bool = False  # whether the largest PSD cone is that of the Schur complement
 
-
-def _order(problem: Statement) -> int:
-    return problem.order
-
-
-def _schur_order(problem: Statement) -> int:
-    return problem.order * (problem.order + 1) // 2 + 1
+    def order(self, problem: Statement) -> int:
+        """The order of the largest PSD cone."""
+        return problem.order * (problem.order + 1) // 2 + 1 if self.schur else problem.order
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +182,7 @@ def _plan(problem: Statement, options: ConicOptions, form: Form) -> ReducedPlan:
     first, second = np.triu_indices(s)
     d = D[first] * D[second]
     U = cp.Variable((s, s), symmetric=True, name="U")
-    y = _svec_matrix(s) @ cp.vec(U, order="C")
+    y = svec_to_vec(s).T @ cp.vec(U, order="C")
     written = form.write(q, q.B * d / np.sqrt(unit), y)
     rows = tuple(_lengths(E * d) for _, E, _ in q.constraints)
     links = tuple(
@@ -227,14 +225,6 @@ def _lengths(rows: Array) -> Array:
     return np.where(size > 0, size, 1.0)
 
 
-def _svec_matrix(s: int) -> Any:
-    """The sparse matrix that maps vec(U) to svec(U)."""
-    first, second = np.triu_indices(s)
-    k = np.arange(first.size)
-    one = np.where(first == second, 1.0, np.sqrt(2.0))
-    return sp.coo_array((one, (k, first * s + second)), shape=(k.size, s * s)).tocsr()
-
-
 TAKES = Takes(
     losses=("quadratic",),
     regularizers=("none", "trace power"),
@@ -242,22 +232,18 @@ TAKES = Takes(
     basis="required",
     constraints="yes",
 )
-SQLP = Form("sqlp", write_sqlp, _order)
-SCSDP = Form("scsdp", write_scsdp, _schur_order)
-QSDP = Form("qsdp", write_qsdp, _order)
-
-
-def _backend(form: Form, summary: str, cost: Callable[[Statement], Cost]) -> Backend:
-    plan = lambda problem, options: _plan(problem, options, form)  # noqa: E731
-    return Backend(form.name, "conic", summary, TAKES, plan, ConicOptions, cost)
-
-
-BACKENDS = (
-    _backend(
-        SQLP, "the semidefinite-quadratic-linear program over a basis, through CVXPY", reduced_cost(3e-6)
-    ),
-    _backend(
-        QSDP, "the quadratic SDP over a basis, its quadratic as it is, through CVXPY", reduced_cost(2e-6)
-    ),
-    _backend(SCSDP, "the Schur-complement SDP over a basis, a baseline for small s", schur_cost),
+SQLP = Form(
+    "sqlp", write_sqlp, reduced_cost(3e-6),
+    "the semidefinite-quadratic-linear program over a basis, through CVXPY",
+)  # fmt: skip
+QSDP = Form(
+    "qsdp", write_qsdp, reduced_cost(2e-6),
+    "the quadratic SDP over a basis, its quadratic as it is, through CVXPY",
+)  # fmt: skip
+SCSDP = Form(
+    "scsdp", write_scsdp, schur_cost, "the Schur-complement SDP over a basis, a baseline for small s", True
+)
+BACKENDS = tuple(
+    Backend(form.name, "conic", form.summary, TAKES, partial(_plan, form=form), ConicOptions, form.cost)
+    for form in (SQLP, QSDP, SCSDP)
 )

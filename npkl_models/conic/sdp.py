@@ -10,11 +10,11 @@ import scipy.sparse as sp
 
 from npkl_models.answer.solution import Status
 from npkl_models.conic.cost import dense_cost
-from npkl_models.conic.relations import relation, signed
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes, tries_scs
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
@@ -80,6 +80,19 @@ def build(problem: Statement) -> Model:
     penalty, bounds = problem.regularizer.cvxpy_primal(K)
     every = [K >> 0, *links, *hard, *bounds]
     return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, hard)
+
+
+def relation(part: Constraint, value: Any, bound: Array) -> Any:
+    """``value`` = bound, <= bound or >= bound, as the kind of the constraint says."""
+    if part.equal:
+        return value == bound
+    return value <= bound if np.isfinite(part.upper).all() else value >= bound
+
+
+def signed(part: Constraint, dual: Any) -> Array:
+    """The multipliers y of S = C + sum y_e M_e, from the dual values that CVXPY gives a `relation`."""
+    y = np.atleast_1d(dual)
+    return y if part.equal or np.isfinite(part.upper).all() else -y
 
 
 def _names(problem: Statement) -> list[str]:

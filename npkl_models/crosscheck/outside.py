@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.data.sdpa import as_sdpa, from_sdpa
-from npkl_models.data.sdpa_answer import read_answer, read_solution
+from npkl_models.data.sdpa import from_sdpa
+from npkl_models.data.sdpa_answer import read_answer
 from npkl_models.errors import ProblemError
 from npkl_models.model.statement import Statement
 from npkl_models.solve.judge import judge_point
@@ -17,33 +17,20 @@ from npkl_models.solve.judge import judge_point
 S = TypeVar("S", bound=Statement)
 
 
-def judge_sdpa(
-    problem: Statement, path: str | Path, tol: float = 1e-6, feasibility: float = FEASIBILITY
-) -> Solution:
-    """The certified solution from a solver's answer to the file of `Problem.to_sdpa`.
-
-    The solver's kernel is judged as it is given. The certificate uses the solver's multipliers, moved into
-    their domains, or those recovered from the kernel, whichever give the better bound. The status is OPTIMAL
-    if the relative gap is at most ``tol``, and the violation at most ``feasibility``.
-
-    Raises
-    ------
-    ProblemError
-        If the file has another form, or the sizes of another problem.
-    """
-    x, U = read_solution(path, problem)
-    duals = tuple(as_sdpa(problem).multipliers(problem, sign * x) for sign in (1.0, -1.0))
-    K = U if problem.basis is None else problem.lift(problem.lift(U).T)
-    found = judge_point(problem, "outside", K, duals, tol, feasibility)
-    return replace(found, message=f"read from {path}")
-
-
 def judge_file(
     source: str | Path, answer: str | Path, cls: type[S], tol: float = 1e-6, feasibility: float = FEASIBILITY
 ) -> Solution:
     """The certified solution from the answer to any file in SDPA's sparse format, judged as it is given.
 
-    The answer is a file of CSDP, DSDP, SDPA or SDPLR, or a saved solution (.npz) of this problem.
+    The answer is a file of CSDP, DSDP, SDPA or SDPLR, or a saved solution (.npz) of this problem. The
+    certificate uses the solver's multipliers, moved into their domains, or those recovered from the kernel,
+    whichever give the better bound. The status is OPTIMAL if the relative gap is at most ``tol``, and the
+    violation at most ``feasibility``.
+
+    Raises
+    ------
+    ProblemError
+        If a file has another form, or the sizes of another problem.
     """
     if Path(answer).suffix == ".npz":
         problem, given = from_sdpa(source, cls), Solution.load(answer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Unpack
@@ -34,8 +33,7 @@ def crosscheck(
     problem: Problem, backends: str | Backend | Sequence[str | Backend] | None = None,
     points: Mapping[str, Any] | None = None, reference: str | None = None, n_jobs: int = 1, *,
     agreement: float = AGREEMENT, progress: Callable[[str], None] | None = None,
-    without_basis: Solution | bool | None = None, folder: str | FilePath | None = None,
-    **options: Unpack[AnyKeywords],
+    folder: str | FilePath | None = None, **options: Unpack[AnyKeywords],
 ) -> CrossCheck:  # fmt: skip
     """Solve a problem with several backends, and compare the solutions.
 
@@ -58,9 +56,6 @@ def crosscheck(
         Largest relative difference from the best objective that still counts as agreement.
     progress : callable, optional
         Function that is called with each label before its solve (only with ``n_jobs=1``).
-    without_basis : Solution or bool, optional
-        For a problem with a basis: a solution of the same problem without the basis, or True to solve that
-        problem with "auto". The table then shows what the basis costs.
     folder : path, optional
         Folder of a cache: solutions are stored there by problem and options, and stored solutions are not
         computed again; see `npkl_models.task_cache.sweep`.
@@ -90,16 +85,14 @@ def crosscheck(
     labels = [*runs, *given]
     if reference is not None:
         chosen("reference", reference, labels)
-    _refuse_other(problem, without_basis)
     outcomes = _outcomes(problem, runs, n_jobs, progress, folder)
     outcomes |= _judged(problem, given, outcomes, options)
-    return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
+    return _table(problem, outcomes, reference, agreement)
 
 
 def _table(
-    problem: Problem, outcomes: dict[str, Outcome], reference: str | None, agreement: float,
-    restriction: Callable[[float], float],
-) -> CrossCheck:  # fmt: skip
+    problem: Problem, outcomes: dict[str, Outcome], reference: str | None, agreement: float
+) -> CrossCheck:
     """The table that compares the solutions."""
     solved = _solved(outcomes)
     sharpest = _sharpest(solved)
@@ -111,9 +104,12 @@ def _table(
     if reference is None or reference not in solved:
         exact = {k: x for k, x in solved.items() if k == REFERENCE and x.status is Status.OPTIMAL}
         reference = min(exact or solved, key=lambda k: solved[k].certificate.relative_gap, default="")
-    scale = _Scale(bound, objective, agreement, solved[reference].V if reference else None)
-    rows = tuple(_row(label, found, scale, values.get(label, math.nan)) for label, found in outcomes.items())
-    return CrossCheck(problem, rows, solved, reference, bound, objective, restriction(objective))
+    kernel = solved[reference].V if reference else None
+    rows = tuple(
+        _row(label, found, values.get(label, math.nan), (bound, objective), agreement, kernel)
+        for label, found in outcomes.items()
+    )
+    return CrossCheck(problem, rows, solved, reference, bound, objective)
 
 
 def _solved(outcomes: Mapping[str, Outcome]) -> dict[str, Solution]:
@@ -150,23 +146,6 @@ def _judged(
         except NPKLError as error:
             found[label] = f"failed: {error}"
     return found
-
-
-def _refuse_other(problem: Problem, without_basis: Solution | bool | None) -> None:
-    """Raise a ProblemError if ``without_basis`` is given and the cost of the basis cannot be computed."""
-    if without_basis not in (None, False) and problem.basis is None:
-        raise ProblemError("without_basis must be for a problem with a basis, got a problem without a basis")
-    free = without_basis.problem if isinstance(without_basis, Solution) else None
-    if free is not None and (free.basis is not None or free.n != problem.n):
-        raise ProblemError("without_basis must be a solution of the same problem without its basis")
-
-
-def _restriction(problem: Problem, without_basis: Solution | bool | None, objective: float) -> float:
-    """The objective with the basis minus the bound without it; nan if ``without_basis`` is not given."""
-    if without_basis is None or without_basis is False:
-        return math.nan
-    free = replace(problem, basis=None).solve() if without_basis is True else without_basis
-    return objective - free.certificate.bound
 
 
 Run = tuple[Backend, dict[str, Any]]
@@ -240,44 +219,40 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
         return f"failed: {type(error).__name__}: {error}"
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """The bracket, agreement and kernel by which all rows are judged."""
-
-    bound: float
-    objective: float
-    agreement: float
-    kernel: Array | None
-
-    def verdict(self, found: Solution, value: float, difference: float) -> str:
-        """Whether the point agrees with the best one; never if a number is missing."""
-        certificate = found.certificate
-        if not certificate.indefinite <= certificate.feasibility:
-            return f"not PSD: the smallest eigenvalue is -{certificate.indefinite:.1e} of the largest"
-        if not certificate.violation <= certificate.feasibility:
-            return f"violates the constraint {certificate.missed} by {certificate.violation:.1e}"
-        if found.status is Status.FAILED:
-            return f"failed: {found.message}"
-        if not all(map(math.isfinite, (value, difference, self.bound))):
-            return "no backend proved a bound to compare it with"
-        if value < self.bound - self.agreement * found.problem.size(self.bound):
-            return "the objective is below the proved bound, so it solves another problem"
-        return "agrees" if difference <= self.agreement else f"worse by {difference:.1e}"
+def _verdict(found: Solution, value: float, difference: float, bound: float, agreement: float) -> str:
+    """Whether the point agrees with the best one; never if a number is missing."""
+    certificate = found.certificate
+    if not certificate.indefinite <= certificate.feasibility:
+        return f"not PSD: the smallest eigenvalue is -{certificate.indefinite:.1e} of the largest"
+    if not certificate.violation <= certificate.feasibility:
+        return f"violates the constraint {certificate.missed} by {certificate.violation:.1e}"
+    if found.status is Status.FAILED:
+        return f"failed: {found.message}"
+    if not all(map(math.isfinite, (value, difference, bound))):
+        return "no backend proved a bound to compare it with"
+    if value < bound - agreement * found.problem.size(bound):
+        return "the objective is below the proved bound, so it solves another problem"
+    return "agrees" if difference <= agreement else f"worse by {difference:.1e}"
 
 
-def _row(label: str, found: Outcome, scale: _Scale, value: float) -> Row:
+def _row(
+    label: str, found: Outcome, value: float, best: tuple[float, float], agreement: float,
+    kernel: Array | None,
+) -> Row:  # fmt: skip
+    """The row of an outcome beside the ``best`` bound and objective."""
     if isinstance(found, str):
         return Row(label, "", found)
     if found.V is None:
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
-    size = found.problem.size(scale.objective)
-    difference = (value - scale.objective) / size if size > 0 else value - scale.objective
+    bound, objective = best
+    size = found.problem.size(objective)
+    difference = (value - objective) / size if size > 0 else value - objective
     return Row(
-        label, str(found.status), scale.verdict(found, value, difference), certificate.objective,
+        label, str(found.status), _verdict(found, value, difference, bound, agreement), certificate.objective,
         certificate.bound, difference, certificate.relative_gap, certificate.rigour, certificate.violation,
         found.kernel_min_eigenvalue, found.rank, found.iterations, found.build_time + found.solve_time,
-        _distance(found.V, scale.kernel),
+        _distance(found.V, kernel),
     )  # fmt: skip
 
 

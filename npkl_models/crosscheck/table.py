@@ -5,20 +5,17 @@ from __future__ import annotations
 import html
 import json
 import math
-import platform
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from npkl_models.answer.solution import Solution
-from npkl_models.files.atomic import finite
+from npkl_models.files.atomic import plain
 from npkl_models.problem import Problem
+from npkl_models.show.machine import versions
 from npkl_models.show.page import table as html_table
-from npkl_models.show.plots.tables import crosscheck as plot_crosscheck
+from npkl_models.show.plots.curves import crosscheck as plot_crosscheck
 from npkl_models.show.report import write_report
-
-_PACKAGES = ("npkl_models", "numpy", "scipy", "cvxpy", "clarabel", "scs", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -68,9 +65,6 @@ class CrossCheck:
         Label of the solution whose kernel all others are compared with.
     bound, objective : float
         Best certified bound and best feasible objective of all backends.
-    restriction_error : float
-        Upper bound on the cost of the basis: the best objective with the basis minus the bound without it.
-        It is nan if the problem without the basis was not solved.
 
     Examples
     --------
@@ -89,7 +83,6 @@ class CrossCheck:
     reference: str
     bound: float
     objective: float
-    restriction_error: float = math.nan
 
     @property
     def agrees(self) -> bool:
@@ -111,7 +104,9 @@ class CrossCheck:
         return "\n".join("| " + " | ".join(line) + " |" for line in table)
 
     def __str__(self) -> str:
-        shown = [k for k, name in enumerate(COLUMNS) if name in {*self.narrow, "rank"}]
+        judged = any(row.status.endswith("POINT") for row in self.rows)  # a point from elsewhere
+        wanted = {*NARROW_COLUMNS, "rank", *(MISSING if judged else ())}
+        shown = [k for k, name in enumerate(COLUMNS) if name in wanted]
         lines = [COLUMNS, *(cells(row) for row in self.rows if row.ran)]
         width = [max(len(line[k]) for line in lines) for k in shown]
         text = [
@@ -124,13 +119,6 @@ class CrossCheck:
         left = [f"{row.backend}: {row.verdict}" for row in self.rows if not row.ran]
         return "\n".join([*text, *left, self.headline()])
 
-    @property
-    def narrow(self) -> tuple[str, ...]:
-        """The columns of a narrow table, with what points miss if a point from elsewhere is judged."""
-        judged = any(row.status.endswith("POINT") for row in self.rows)
-        wanted = {*NARROW_COLUMNS, *(MISSING if judged else ())}
-        return tuple(name for name in COLUMNS if name in wanted)
-
     def __repr__(self) -> str:
         agree = "all agree" if self.agrees else "NOT all agree"
         return f"CrossCheck({len(self.rows)} rows, {len(self.solutions)} answers, {agree})"
@@ -139,16 +127,13 @@ class CrossCheck:
         """The bounds on the optimum in a sentence; the best objective if no upper bound is proved."""
         line = f"{self.problem!r}: {self.bound:.9g} <= optimum"
         proved = math.isfinite(self.upper)
-        line += f" <= {self.upper:.9g}" if proved else f", best objective {self.objective:.9g}"
-        if math.isfinite(self.restriction_error):
-            line += f"; the basis costs at most {self.restriction_error:.6g}"
-        return line
+        return line + (f" <= {self.upper:.9g}" if proved else f", best objective {self.objective:.9g}")
 
     def to_json(self) -> str:
         """The table as JSON; a number of a backend that did not run is null.
 
         The keys are "problem", "versions", "bracket" (of the optimum), "objective" (the best), "reference",
-        "agrees", "restriction_error" and "rows".
+        "agrees" and "rows".
         """
         P = self.problem
         document = {
@@ -157,13 +142,11 @@ class CrossCheck:
                 "losses": [term.loss.name for term in P.losses],
                 "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
-            "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
-            "bracket": [finite(self.bound), finite(self.upper)], "objective": finite(self.objective),
-            "reference": self.reference, "agrees": self.agrees,
-            "restriction_error": finite(self.restriction_error),
-            "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in self.rows],
+            "versions": versions(),
+            "bracket": [self.bound, self.upper], "objective": self.objective, "reference": self.reference,
+            "agrees": self.agrees, "rows": [asdict(row) for row in self.rows],
         }  # fmt: skip
-        return json.dumps(document, indent=2, default=_plain)
+        return json.dumps(plain(document), indent=2, default=repr)
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, with a row for each backend."""
@@ -193,7 +176,7 @@ COLUMNS = (
     "min eig K", "rank", "iterations", "seconds", "|K - K ref|", "verdict",
 )  # fmt: skip
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
-MISSING = ("violation", "min eig K")  # columns that a narrow table has only beside a point from elsewhere
+MISSING = ("violation", "min eig K")  # columns that a text has only beside a point from elsewhere
 LEFT = ("backend", "status", "verdict")  # columns of words, aligned at the left; numbers at the right
 
 
@@ -206,8 +189,3 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.relative_gap:.1e}", row.rigour, f"{row.violation:.1e}", f"{row.kernel_min_eigenvalue:.1e}",
         str(row.rank), str(row.iterations), f"{row.seconds:.2f}", f"{row.kernel_distance:.1e}", row.verdict,
     )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON cannot express, such as an array of a regulariser, as a list or a text."""
-    return value.tolist() if hasattr(value, "tolist") else repr(value)

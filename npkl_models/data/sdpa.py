@@ -34,6 +34,7 @@ from npkl_models.linalg import Array, Index, Mask, dense
 from npkl_models.model import storage
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -48,34 +49,18 @@ PER_ENTRY = 200  # bytes of a number while the file is written
 class SDPAFile:
     """The numbers of a file.
 
-    Attributes
-    ----------
-    c : ndarray
-        The cost of each number of x.
-    blocks : list of int
-        Orders of the blocks, negative for diagonal blocks.
-    moving : ndarray of bool
-        Which multipliers of the problem are the first numbers of x.
-    fixed : ndarray
-        The values of the other multipliers.
-    constant : float
-        The minimum of c'x plus this constant is minus the optimum.
-    entries : list of (ndarray of shape (nnz, 4), ndarray of shape (nnz,))
-        Places (k, block, row, column) in the matrices F_k, from 1 (k = 0 for F_0), and the numbers there.
-    comments : tuple of str
-        Comments, which solvers ignore.
-    face : Face or None
-        The face over which the file states the problem; None for the problem as given.
+    ``entries`` are places (k, block, row, column) in the matrices F_k, from 1 (k = 0 for F_0), of shape
+    (nnz, 4), and the numbers there.
     """
 
-    c: Array
-    blocks: list[int]
-    moving: Mask
-    fixed: Array
-    constant: float
+    c: Array  # the cost of each number of x
+    blocks: list[int]  # orders of the blocks, negative for diagonal blocks
+    moving: Mask  # which multipliers of the problem are the first numbers of x
+    fixed: Array  # the values of the other multipliers
+    constant: float  # the minimum of c'x plus this constant is minus the optimum
     entries: list[tuple[Index, Array]] = field(default_factory=list)
     comments: tuple[str, ...] = ()
-    face: Face | None = None
+    face: Face | None = None  # over which the file states the problem; None for the problem as given
 
     def add(self, k: Index | int, block: Index | int, i: Index, j: Index, value: Array | float) -> None:
         """Add entries of F_k at (i, j) and (j, i)."""
@@ -148,7 +133,9 @@ def from_sdpa(path: str | Path, cls: type[S]) -> S:
                 raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, got another first line")
             found = read_program(path, text)
             name = path.name.removesuffix(path.suffix if path.suffix in PACKED else "")
-            return cls(found.cost, found.constraints, name=name.removesuffix(".dat-s"))
+            return cls(
+                found.cost, Constraint(found.F, equal=found.c, name="F"), name=name.removesuffix(".dat-s")
+            )
         lines = []
         for line in text.split("\n")[1:]:
             if not line.startswith("*"):

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import block_diag
 
-from npkl_models.data.answer_formats import OF_SDPA, OF_SDPLR, from_sdpa_result, from_sdplr
 from npkl_models.data.cells import number_of
-from npkl_models.data.sdpa import MARK, S, as_sdpa, from_sdpa
-from npkl_models.data.sdpa_reader import read_program
+from npkl_models.data.sdpa import MARK, S, SDPAFile, as_sdpa, from_sdpa
+from npkl_models.data.sdpa_reader import Program, Reader, check, entries, places, read_program
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate, text_of
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg import Array, Index
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.statement import Statement
 
-WRITTEN = "a solution as CSDP, DSDP, SDPA or SDPLR writes it"
-
-
-def read_solution(path: str | Path, problem: Statement) -> tuple[Array, Array]:
-    """The vector x and the unknown matrix (order x order) from the file of a solver.
-
-    The first block of the solver's dual matrix is K, or U if there is a basis.
-
-    Raises
-    ------
-    ProblemError
-        If the file has another form; the message names the line.
-    """
-    with gate(path, WRITTEN):
-        stated = as_sdpa(problem)
-        x, K = _solution(path, text_of(Path(path)), stated.c.size, np.array(stated.blocks), 1)
-        if stated.face is not None:
-            Q = stated.face.problem.Q
-            K = Q @ K @ Q.T
-        return x, K
+SECTIONS = re.compile(r"\b(xVec|xMat|yMat)\s*=")
 
 
 def read_answer(
@@ -43,91 +24,95 @@ def read_answer(
 ) -> tuple[S, Array, tuple[Multipliers, ...]]:
     """The problem of an SDPA file, and the kernel and multipliers that a solver has written for this file.
 
+    The kernel is the dual matrix of the solver: its first block if `to_sdpa` wrote the file, else all blocks.
+
     Raises
     ------
     ProblemError
-        If a file has another form; the message names the line.
+        If a file has another form, or the answer the sizes of another problem; the message names the line.
     """
-    problem = from_sdpa(source, cls)
-    text = text_of(Path(source))
-    if text.startswith(f"*{MARK}\n"):
-        x, U = read_solution(path, problem)
-        stated = as_sdpa(problem)
-        K = U if problem.basis is None else problem.lift(problem.lift(U).T)
-        return problem, K, tuple(stated.multipliers(problem, sign * x) for sign in (1.0, -1.0))
-    program = read_program(Path(source), text)
-    with gate(path, WRITTEN):
-        x, K = _solution(
-            path, text_of(Path(path)), program.c.size, np.array(program.blocks), len(program.blocks)
-        )
-    return problem, np.pad(K, (0, problem.n - len(K))), (Multipliers((), (x,)), Multipliers((), (-x,)))
+    problem, text = from_sdpa(source, cls), text_of(Path(source))
+    own = text.startswith(f"*{MARK}\n")
+    stated: SDPAFile | Program = as_sdpa(problem) if own else read_program(Path(source), text)
+    with gate(path, "a solution as CSDP, DSDP, SDPA or SDPLR writes it"):
+        answer = text_of(Path(path))
+        read = _of_sdplr if answer.lstrip().startswith("dual variable") else _of_csdp
+        read = _of_sdpa if re.search(r"^xVec\s*=", answer, re.MULTILINE) else read
+        kept = 1 if own else len(stated.blocks)
+        x, K = read(Path(path), answer, stated.c.size, np.array(stated.blocks), kept)
+    signed = (x, -x)
+    if not isinstance(stated, SDPAFile):
+        return problem, K, tuple(Multipliers((), (y,)) for y in signed)
+    if stated.face is not None:
+        K = stated.face.problem.lift(stated.face.problem.lift(K).T)
+    K = K if problem.basis is None else problem.lift(problem.lift(K).T)
+    return problem, K, tuple(stated.multipliers(problem, y) for y in signed)
 
 
-def _solution(path: str | Path, text: str, count: int, blocks: Index, kept: int) -> tuple[Array, Array]:
-    """The vector x, and the matrix with the first ``kept`` of these blocks.
+def _of_csdp(path: Path, text: str, count: int, blocks: Index, kept: int) -> tuple[Array, Array]:
+    """The vector x of the first line; each further line is an entry, and matrix 2 is the dual one.
 
-    The first line of CSDP's file is x. Each further line is an entry (matrix, block, row, column, value), and
-    matrix 2 is the dual one.
+    Of each format, the first ``kept`` blocks of the dual matrix are returned as one matrix.
     """
-    if text.lstrip().startswith(OF_SDPLR):
-        return from_sdplr(path, text, count, blocks, kept)
-    if OF_SDPA.search(text):
-        return from_sdpa_result(path, text, count, blocks, kept)
-    lines = text.split("\n")
-    x, rows = _numbers_of(path, lines, 0), [k for k in range(1, len(lines)) if lines[k].strip()]
-    if x.size != count:
-        raise ProblemError(f"{path}, line 1: must have the {count} numbers of this problem, got {x.size}")
-    rest, sizes = _entries(path, lines, rows), np.abs(blocks[:kept])
-    mine = (rest[:, 0] == 2) & (rest[:, 1] <= kept)
-    own, at = rest[mine], np.asarray(rows, dtype=np.intp)[mine]
-    block = own[:, 1].astype(np.intp) - 1
-    outside = np.flatnonzero((own[:, 2:4] > sizes[block][:, None]).any(axis=1))
-    if outside.size:
-        k = outside[0]
-        raise ProblemError(
-            f"{path}, line {at[k] + 1}: must have a row and a column of this problem, of order "
-            f"{sizes[block[k]]}, got {own[k, 2:4].astype(int).tolist()}"
-        )
-    start, order = np.concatenate([[0], np.cumsum(sizes)])[block], int(sizes.sum())
-    i, j = (start + own[:, k].astype(np.intp) - 1 for k in (2, 3))
-    keys = np.minimum(i, j) * order + np.maximum(i, j)
-    if np.unique(keys).size < keys.size:
-        raise ProblemError(f"{path} must have each entry once, got some of the kernel twice")
+    reader = Reader(path, text)
+    x = [number_of(word) for word in reader.next_line("must be numbers")]
+    if len(x) != count or None in x:
+        raise reader.fail(f"must have the {count} numbers of this problem")
+    found, at = entries(reader)
+    check(reader, found, at, 1, 2, blocks)
+    found = found[(found[:, 0] == 2) & (found[:, 1] <= kept)]
+    (i, j), order = places(found, blocks), int(np.abs(blocks[:kept]).sum())
     K = np.zeros((order, order))
-    K[i, j] = K[j, i] = own[:, 4]
-    return x, K
+    K[i, j] = K[j, i] = found[:, 4]
+    return np.array(x, dtype=float), K
 
 
-def _numbers_of(path: str | Path, lines: list[str], k: int) -> Array:
-    """The finite numbers of a line."""
-    found = [number_of(word) for word in lines[k].split()]
-    if None in found:
-        raise ProblemError(f"{path}, line {k + 1}: must hold finite numbers, got {lines[k][:60]!r}")
+def _of_sdpa(path: Path, text: str, count: int, blocks: Index, kept: int) -> tuple[Array, Array]:
+    """The vector xVec and the matrix yMat of SDPA's result; a diagonal block is a list of numbers."""
+    marks = list(SECTIONS.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    parts = {mark[1]: text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)}
+    for name in ("xVec", "yMat"):
+        if name not in parts:
+            raise ProblemError(f"{path} must have a part {name} =, as SDPA writes it, got none")
+    sizes = [abs(int(k)) if k < 0 else int(k) ** 2 for k in blocks]
+    last = parts["yMat"][: parts["yMat"].rfind("}") + 1]
+    found = np.split(_numbers(path, "yMat", last, sum(sizes)), np.cumsum(sizes)[:-1])
+    each = zip(blocks[:kept].tolist(), found, strict=False)
+    out = [np.diag(own) if k < 0 else own.reshape(k, k) for k, own in each]
+    return _numbers(path, "xVec", parts["xVec"], count), block_diag(*out)
+
+
+def _of_sdplr(path: Path, text: str, count: int, blocks: Index, kept: int) -> tuple[Array, Array]:
+    """The dual variables and the matrices RR' from SDPLR's file, whose R are written column by column."""
+    words = iter(text.split())
+
+    def following(what: str, number: int) -> Array:
+        return _numbers(path, what, " ".join(next(words, "") for _ in range(number)), number)
+
+    def named(*expected: str) -> None:
+        got = [next(words, "nothing") for _ in expected]
+        if any(asked and asked != word for asked, word in zip(expected, got, strict=True)):
+            raise ProblemError(f"{path} must have {' '.join(expected).strip()}, got {' '.join(got)}")
+
+    named("dual", "variable", str(count))
+    x, out = following("dual variables", count), []
+    for k, size in enumerate(blocks[:kept].tolist()):
+        kind, order = ("d", -size) if size < 0 else ("s", size)
+        named("primal", "variable", str(k + 1), kind, str(order), "")
+        rank = following("the rank of a block", 1)[0]
+        if not (rank == int(rank) and 0 <= rank <= order):
+            raise ProblemError(f"{path}: the rank of block {k + 1} must be from 0 to {order}, got {rank:g}")
+        R = following(f"block {k + 1}", order * int(rank)).reshape(int(rank), order).T
+        out.append(np.diag(np.square(R).sum(axis=1)) if kind == "d" else R @ R.T)
+    return x, block_diag(*out)
+
+
+def _numbers(path: Path, what: str, text: str, count: int) -> Array:
+    """So many finite numbers between braces and commas."""
+    words = re.sub(r"[{},]", " ", text).split()
+    found = [number_of(word) for word in words]
+    if len(found) != count or None in found:
+        wrong = next((w for w, one in zip(words, found, strict=True) if one is None), f"{len(found)} numbers")
+        raise ProblemError(f"{path}: {what} must be {count} finite numbers, got {wrong[:60]}")
     return np.array(found, dtype=float)
-
-
-def _entries(path: str | Path, lines: list[str], rows: list[int]) -> Array:
-    """Matrix, block, row, column and value of each of the given lines."""
-    if not rows:
-        return np.zeros((0, 5))
-    try:
-        found = np.loadtxt([lines[k] for k in rows], comments=None, ndmin=2)
-    except ValueError:
-        found = np.zeros((0, 5))
-    if found.shape == (len(rows), 5) and _is_entry(found).all():
-        return found
-    every = [_numbers_of(path, lines, k) for k in rows]  # line by line, to find the wrong one
-    wrong = next(
-        k for k, one in zip(rows, every, strict=True) if one.size != 5 or not _is_entry(one[None])[0]
-    )
-    raise ProblemError(
-        f"{path}, line {wrong + 1}: must be five numbers, the matrix (1 or 2), block, row and column from 1, "
-        f"and a value, got {lines[wrong][:60]!r}"
-    )
-
-
-def _is_entry(found: Array) -> Mask:
-    """Which rows are entries: matrix, block, row and column as whole numbers, and a finite value."""
-    places = found[:, :4]
-    whole = np.isfinite(found).all(axis=1) & (places == np.floor(places)).all(axis=1)
-    return whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)

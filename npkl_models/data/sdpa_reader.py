@@ -19,7 +19,6 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.constraint import Constraint
 from npkl_models.model.matrices import SparseMatrices
 
 SEPARATORS = str.maketrans(",(){}\t", " " * 6)
@@ -27,32 +26,19 @@ EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LEADING = re.compile(NUMBER.pattern + r"(?=$|[^0-9.eE+-])")
 FEW = 2**20  # the order of a problem that a file may declare even if it holds fewer numbers
-SMALLEST = 2  # least order of a problem
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The numbers of a file: F_0 (n x n), F_1 to F_m, and c (m,)."""
+    """The numbers of a file: the cost -F_0 (n x n), F_1 to F_m, and c (m,)."""
 
-    F0: Matrix
+    cost: Matrix
     F: SparseMatrices
     c: Array
     blocks: tuple[int, ...]
 
-    @property
-    def cost(self) -> Matrix:
-        """The cost -F_0; a point that only fills up the least order has the cost 1."""
-        n, own = self.F.n, sum(map(abs, self.blocks))
-        filling = sp.diags_array((np.arange(n) >= own).astype(float))
-        return sp.csr_array(filling - self.F0)
 
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints <F_k, K> = c_k."""
-        return (Constraint(self.F, equal=self.c, name="F"),)
-
-
-class _Reader:
+class Reader:
     """The lines of a file without its comments, and the words that are not read yet."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -112,7 +98,7 @@ def read_program(path: Path, text: str) -> Program:
     ProblemError
         If the text is not in SDPA's sparse format; the message names the line.
     """
-    reader = _Reader(path, text)
+    reader = Reader(path, text)
     most = max(FEW, len(text))
     m, count = reader.count("constraints"), reader.count("blocks")
     if max(m, count) > most:
@@ -125,25 +111,23 @@ def read_program(path: Path, text: str) -> Program:
         raise reader.fail("must have whole numbers as the orders of the blocks")
     orders = np.array(blocks, dtype=np.int64)
     total = int(np.abs(orders.astype(float)).sum())
-    if not 1 <= total <= most:
-        raise reader.fail(f"the orders of the blocks must add up to 1 or more, and to at most {most}")
+    if not 2 <= total <= most:
+        raise reader.fail(f"the orders of the blocks must add up to 2 or more, and to at most {most}")
     c = np.array(reader.numbers(m, "values c of the constraints"), dtype=float)
     if not np.isfinite(c).all():
         raise reader.fail("must have finite numbers as the values c of the constraints")
-    found, at = _entries(reader)
-    _check(reader, found, at, m, orders)
-    n = max(total, SMALLEST)
-    k, i, j = found[:, 0].astype(np.intp), *_places(found, orders)
+    found, at = entries(reader)
+    check(reader, found, at, 0, m, orders)
+    k, i, j = found[:, 0].astype(np.intp), *places(found, orders)
     of_cost = k == 0
     low, high, value = np.minimum(i, j), np.maximum(i, j), found[:, 4]
-    half = sp.coo_array((value[of_cost], (low[of_cost], high[of_cost])), shape=(n, n))
-    F0 = half + sp.triu(half, 1).T
+    half = sp.coo_array((value[of_cost], (low[of_cost], high[of_cost])), shape=(total, total))
     rest = ~of_cost
-    F = SparseMatrices(n, (k[rest] - 1, low[rest], high[rest], value[rest]), m)
-    return Program(sp.csr_array(F0), F, c, tuple(orders.tolist()))
+    F = SparseMatrices(total, (k[rest] - 1, low[rest], high[rest], value[rest]), m)
+    return Program(sp.csr_array(-(half + sp.triu(half, 1).T)), F, c, tuple(orders.tolist()))
 
 
-def _entries(reader: _Reader) -> tuple[Array, Index]:
+def entries(reader: Reader) -> tuple[Array, Index]:
     """The five numbers of every further line, and the lines."""
     lines, first = reader.lines, reader.at + 1
     rows = [k for k in range(first, len(lines)) if lines[k].strip() and lines[k].lstrip()[0] not in '*"']
@@ -155,27 +139,28 @@ def _entries(reader: _Reader) -> tuple[Array, Index]:
     except ValueError:
         found = np.zeros((0, 0))
     if found.shape != (len(rows), 5):  # line by line, to find the wrong one
-        wrong = (k for k, one in zip(rows, texts, strict=True) if not _is_entry(one.split()))
-        raise reader.fail("must be five numbers: matrix, block, row, column and value", next(wrong, rows[0]))
+        words = [text.split() for text in texts]
+        right = (len(one) == 5 and all(map(NUMBER.fullmatch, one)) for one in words)
+        wrong = next((k for k, good in zip(rows, right, strict=True) if not good), rows[0])
+        raise reader.fail("must be five numbers: matrix, block, row, column and value", wrong)
     return found, np.array(rows, dtype=np.intp)
 
 
-def _is_entry(words: list[str]) -> bool:
-    return len(words) == 5 and all(map(NUMBER.fullmatch, words))
+def check(reader: Reader, found: Array, at: Index, least: int, m: int, orders: Index) -> None:
+    """Raise an error for the first entry that lies outside of its block, or is stated twice.
 
-
-def _check(reader: _Reader, found: Array, at: Index, m: int, orders: Index) -> None:
-    """Raise an error for the first entry that lies outside of its block, or is stated twice."""
+    The matrices are numbered from ``least`` to ``m``.
+    """
     k, block, i, j, value = found.T
     finite = np.isfinite(found).all(axis=1)
     whole = finite & (found[:, :4] == np.floor(found[:, :4])).all(axis=1)
-    known = whole & (k >= 0) & (k <= m) & (block >= 1) & (block <= orders.size)
+    known = whole & (k >= least) & (k <= m) & (block >= 1) & (block <= orders.size)
     order = orders[np.where(known, block - 1, 0).astype(np.intp)] if orders.size else np.zeros(len(found))
     inside = known & (np.minimum(i, j) >= 1) & (np.maximum(i, j) <= np.abs(order))
     checks = (
         (finite, "must be finite numbers"),
         (whole, "must have whole numbers for matrix, block, row and column"),
-        (known, f"must have a matrix from 0 to {m} and a block from 1 to {orders.size}"),
+        (known, f"must have a matrix from {least} to {m} and a block from 1 to {orders.size}"),
         (inside, "must have a row and a column of its block"),
         (~(inside & (order < 0) & (i != j) & (value != 0)), "must lie on the diagonal of a diagonal block"),
     )
@@ -192,7 +177,7 @@ def _check(reader: _Reader, found: Array, at: Index, m: int, orders: Index) -> N
         raise reader.fail("must be stated once, in one of the triangles", again)
 
 
-def _places(found: Array, orders: Index) -> tuple[Index, Index]:
+def places(found: Array, orders: Index) -> tuple[Index, Index]:
     """Rows and columns in the one block of all blocks, from 0."""
     start = np.concatenate([[0], np.cumsum(np.abs(orders))])[found[:, 1].astype(np.intp) - 1]
     i, j = (start + found[:, column].astype(np.intp) - 1 for column in (2, 3))

@@ -70,11 +70,6 @@ def swiss_roll(
     return X, _bands(position)
 
 
-def unrolled(X: Array) -> Array:
-    """Positions (n x 2) on the sheet, along and across, of points (n x 3) of a Swiss roll without noise."""
-    return np.column_stack([_arc(np.hypot(X[:, 0], X[:, 2])) - _arc(INNER), X[:, 1]])
-
-
 def _arc(angle: Any) -> Any:
     """The length of the spiral r = angle from its centre."""
     return 0.5 * (angle * np.sqrt(1 + angle**2) + np.arcsinh(angle))

@@ -112,7 +112,7 @@ FIGURES: dict[str, tuple[str, Callable[[Solution, Index, Any], Any]]] = {
     "kernel": ("The kernel, ordered by class or cluster", plots.kernel),
     "embedding": ("The points by the kernel, with the graph", partial(plots.embedding, edges=True)),
     "joint_spectrum": ("Eigenvalues of kernel and dual slack", lambda s, _, ax: plots.joint_spectrum(s, ax)),
-    "pair_multipliers": ("The pairs that hold the kernel", lambda s, _, ax: plots.pair_multipliers(s, ax=ax)),
+    "pair_multipliers": ("The pairs that hold the kernel", lambda s, _, ax: plots.pair_multipliers(s, ax)),
     "spectrum": ("Eigenvalues of the kernel", lambda s, _, ax: plots.spectrum(s, ax)),
     "rank_history": ("Columns of the factor", lambda s, _, ax: plots.rank_history(s, ax)),
 }

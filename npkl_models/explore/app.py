@@ -7,19 +7,17 @@ import contextlib
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from importlib.resources import files
 from typing import Any
-
-import numpy as np
 
 from npkl_models.errors import NPKLError, ProblemError, optional
 from npkl_models.explore import requests
 from npkl_models.explore.form import number_of
 from npkl_models.explore.jobs import Job
 from npkl_models.explore.session import JOBS, Session
-from npkl_models.files.atomic import finite
+from npkl_models.files.atomic import plain
 from npkl_models.recipe.fields import short
 
 logger = logging.getLogger("npkl_models")
@@ -144,7 +142,7 @@ async def _stream(job: Job) -> AsyncIterator[str]:
         ended = job.ended.is_set()
         fresh = job.since(count)
         for event in fresh:
-            yield f"data: {json.dumps(_plain(event))}\n\n"
+            yield f"data: {json.dumps(plain(event))}\n\n"
         count += len(fresh)
         if ended and not job.since(count):
             return
@@ -153,12 +151,3 @@ async def _stream(job: Job) -> AsyncIterator[str]:
             silent = 0.0
             yield ": still here\n\n"
         await asyncio.sleep(POLL)
-
-
-def _plain(value: Any) -> Any:
-    """A value for JSON: arrays and tuples become lists, NaN and infinity become None."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else finite(value)

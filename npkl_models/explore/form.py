@@ -1,4 +1,4 @@
-"""The form of the page: a recipe, uploaded files, and fields that only the page has."""
+"""The form of the page: a recipe, uploaded files, fields that only the page has, and wrong pairs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.applications.audit import audit_pairs
 from npkl_models.data import datasets
 from npkl_models.errors import ProblemError, chosen, unknown
-from npkl_models.explore.mistakes import changer
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.formulations.distances import KINDS
+from npkl_models.linalg import Index
+from npkl_models.model.pairs import Pairs
 from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
-from npkl_models.recipe.made import Made
+from npkl_models.recipe.made import FROM_POINTS, Change, Made
 from npkl_models.recipe.names import BASIS
 from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
-from npkl_models.recipe.told import FROM_POINTS
+from npkl_models.recipe.script import Script, Shown
 from npkl_models.routes import backends
 
 INT = ("int | None", None)
@@ -30,6 +35,7 @@ OWN = (
     Field("clusters", *INT, "of kernel k-means", "solver", label="Clusters", empty="as classes", low=1),
 )  # fmt: skip
 """The fields that only the page has."""
+LISTED = 10  # suspicious pairs that the page lists
 SHOWN = (*(one for one in FIELDS.values() if one.label), *OWN)
 FILES = {name: f"{name}_file" for name in ("data", "pairs", "comparisons", "distances", "anchors")}
 """For each field that may be a file, the field with the key of an upload."""
@@ -143,3 +149,37 @@ def _read_no_other_file(own: Mapping[str, Any], files: Mapping[str, Path]) -> No
         given = own.get(name, FIELDS[name].default)
         if name not in files and isinstance(FIELDS[name].read(given), str):
             raise ProblemError(f"{name} must be {kind}, got {short(given)}")
+
+
+def with_mistakes(pairs: Pairs, share: float, seed: int = 0) -> Pairs:
+    """The same pairs, with the other kind for a share of them, drawn by a seed."""
+    ends, sign = np.stack([pairs.i, pairs.j], axis=1), np.array(pairs.sign)
+    sign[np.random.default_rng(seed).choice(len(sign), round(share * len(sign)), replace=False)] *= -1
+    return Pairs(pairs.n, ends[sign > 0], ends[sign < 0])
+
+
+def changer(share: float, seed: int) -> Change:
+    """A step of `make` that changes the kind of a share of the pairs."""
+
+    def change(script: Script, pairs: Shown) -> Shown:
+        if pairs.value is None or not isinstance(pairs.value, Pairs):
+            raise ProblemError("wrong pairs must be among drawn pairs, got a problem without them")
+        script.imports.append(f"from {__name__} import with_mistakes")
+        return script.do("pairs", with_mistakes, "with_mistakes", pairs, share, seed)
+
+    return change
+
+
+def audited(solution: Solution, labels: Index) -> dict[str, Any]:
+    """The first pairs of the audit, and how many of the first w pairs are wrong, if w pairs are wrong."""
+    found = audit_pairs(solution)
+    i, j = found.pairs.T
+    wrong = found.must != (labels[i] == labels[j])
+    count = int(np.sum(wrong))
+    rows = [
+        {"pair": f"{i[k]} – {j[k]}", "kind": "must-link" if found.must[k] else "cannot-link"}
+        | {name: getattr(found, name)[k] for name in ("value", "expected", "score")}
+        | {"wrong": wrong[k]}
+        for k in range(min(LISTED, len(found)))
+    ]
+    return {"wrong": count, "pairs": len(found), "found": int(np.sum(wrong[:count])), "rows": rows}

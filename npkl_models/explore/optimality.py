@@ -21,9 +21,7 @@ FENCHEL = r"\sum_e f_e(z_e) + f_e^*(y_e) - y_e z_e = 0"
 
 
 def numbers(problem: Statement, V: Array, y: Multipliers | Sequence[Array] | None = None) -> dict[str, Any]:
-    """The numbers of a kernel V V' (V is n x r) and of multipliers y, for the page.
-
-    By default, y are the slopes of the losses at the values of the kernel.
+    """The numbers of a kernel V V' (V is n x r) and of multipliers y, the slopes of the losses by default.
 
     "primal" and "dual" are the summands of "objective" and "bound", in the order of
     `npkl_models.show.explain.summands` and `npkl_models.show.explain.dual_summands`; the bound is minus

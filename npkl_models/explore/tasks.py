@@ -13,9 +13,9 @@ from npkl_models.answer.history import Iterate
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, cells
 from npkl_models.errors import ProblemError
-from npkl_models.explore import answers, mistakes, optimality, steps
+from npkl_models.explore import answers, optimality, steps
 from npkl_models.explore.answers import Answer
-from npkl_models.explore.form import Form
+from npkl_models.explore.form import Form, audited
 from npkl_models.explore.jobs import EVERY, Job
 from npkl_models.path import regularization_path
 from npkl_models.problem import Problem
@@ -48,7 +48,7 @@ def run(job: Job, form: Form, made: Made) -> None:
     if numbers := job.answer.optimality():
         job.tell("conditions", numbers=numbers, live=False)
     if form.wrong and made.labels is not None:
-        job.tell("audit", **mistakes.audited(solution, made.labels))
+        job.tell("audit", **audited(solution, made.labels))
     sizes = np.bincount(job.answer.clusters).tolist()  # k-means may take longer than a quick solve
     job.tell("clusters", sizes=sizes, accuracy=job.answer.accuracy)
 

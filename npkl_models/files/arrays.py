@@ -20,7 +20,6 @@ from npkl_models.files.gate import RATIO, gate, most_bytes, size_of
 WHOLE = "a whole .npz file of plain arrays"
 PLAIN = "biufcSU"  # kinds of numbers and texts that need no pickle
 MOST_ENTRIES = 100_000
-CHUNK = 2**20  # bytes that are unpacked at a time
 ENCRYPTED = 0x1
 MAGIC = b"PK\x03\x04"
 Arrays = dict[str, NDArray[Any]]
@@ -41,9 +40,8 @@ class Archive:
         if len(self._entries) < len(entries) or len(entries) > MOST_ENTRIES:
             raise ProblemError(f"{path} must be {WHOLE}, got a name twice or {len(entries)} names")
         self._check_sizes(size)
-        self._heads = {name: self._head(name) for name in self._entries}
         self.names = tuple(self._entries)
-        self.shapes = {name: shape for name, (shape, _, _) in self._heads.items()}
+        self.shapes = {name: self._shape(name) for name in self.names}
         self.numbers = sum(math.prod(shape) for shape in self.shapes.values())
 
     def _check_sizes(self, size: int) -> None:
@@ -59,11 +57,15 @@ class Archive:
                 f"{total / 2**20:.4g} MiB; write it without packing (numpy.savez) if this is intended"
             )
 
-    def _head(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        """Shape, order and type of an array; an error unless its size is that in the archive."""
+    def _shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an array; an error unless its size is that in the archive."""
         entry = self._entries[name]
         with self._zip.open(entry) as file:
-            shape, fortran, kind = _read_head(file)
+            version = npy.read_magic(file)
+            reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+            if reader is None:
+                raise ProblemError(f"an array must be of version 1.0 or 2.0 of the npy format, got {version}")
+            shape, _, kind = reader(file)
             begun = file.tell()
         if kind.kind not in PLAIN or kind.hasobject:
             raise ProblemError(f"{self._path} must be {WHOLE}, got {name!r} of type {str(kind)[:60]}")
@@ -71,35 +73,15 @@ class Archive:
             raise ProblemError(
                 f"{self._path} must be {WHOLE}, got {name!r} of shape {shape} in {entry.file_size} bytes"
             )
-        return shape, fortran, kind
+        return tuple(int(size) for size in shape)
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        shape, fortran, kind = self._heads[name]
-        if not math.prod(shape):
-            return np.zeros(shape, dtype=kind)
-        buffer = bytearray(math.prod(shape) * kind.itemsize)
-        with self._zip.open(self._entries[name]) as file, memoryview(buffer) as view:
-            _read_head(file)
-            at = 0
-            while at < len(buffer):
-                part = file.read(min(CHUNK, len(buffer) - at))
-                if not part:
-                    raise ProblemError(f"{self._path} must be {WHOLE}, got {name!r} that ends too early")
-                view[at : at + len(part)] = part
-                at += len(part)
-        return np.frombuffer(buffer, dtype=kind).reshape(shape, order="F" if fortran else "C")
-
-
-def _read_head(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy.read_magic(file)
-    reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if reader is None:
-        raise ProblemError(f"an array must be of version 1.0 or 2.0 of the npy format, got {version}")
-    shape, fortran, kind = reader(file)
-    return tuple(int(size) for size in shape), bool(fortran), kind
+        with self._zip.open(self._entries[name]) as file:
+            found: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+        return found
 
 
 @contextmanager

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import math
 import os
-import re
+import secrets
 import shutil
-import socket
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from npkl_models.errors import WriteError
 
-NAMED = 40  # characters of a file's and of a machine's name in the name of a part file
-AGAIN = 5.0  # seconds between two searches of a folder for parts of dead processes
-PART = re.compile(r"\..*\.(?P<host>[^.]*)-(?P<process>\d+)-\d+\.part")
-HOST = re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())[:NAMED]
-_count = itertools.count()
-_looked: dict[Path, float] = {}
+NAMED = 40  # characters of a file's name in the name of its part
 
 
 @contextmanager
 def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that replaces ``path`` only if the block ends without an error.
 
-    If anything goes wrong, even a crash or a full disk, the old file stays as it was.
+    If anything goes wrong, even a crash or a full disk, the old file stays as it was. A killed process may
+    leave its part, which is hidden: ``.NAME.*.part``.
     """
     target = Path(os.path.realpath(path))
     how: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
@@ -40,8 +33,7 @@ def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
             with target.open("wb" if binary else "w", **how) as file:
                 yield file
             return
-        sweep_parts(target.parent)
-        part = target.with_name(f".{target.name[:NAMED]}.{HOST}-{os.getpid()}-{next(_count)}.part")
+        part = target.with_name(f".{target.name[:NAMED]}.{secrets.token_hex(8)}.part")
         try:
             with part.open("xb" if binary else "x", **how) as file:
                 yield file
@@ -80,8 +72,14 @@ def write_json(path: str | Path, value: Any, indent: int | None = None) -> Path:
     return write_text(path, json.dumps(value, indent=indent) + "\n")
 
 
-def finite(value: Any) -> Any:
-    """The value for JSON: None for NaN and infinity."""
+def plain(value: Any) -> Any:
+    """A value for JSON: arrays and tuples become lists, NaN and infinity become None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -93,33 +91,6 @@ def save_figure(figure: Any, path: str | Path, **how: Any) -> Path:
     return Path(path)
 
 
-def sweep_parts(folder: Path) -> None:
-    """Delete the part files that dead processes of this machine have left in a folder."""
-    now = time.monotonic()
-    if now - _looked.get(folder, -AGAIN) < AGAIN:
-        return
-    _looked[folder] = now
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            found = PART.fullmatch(entry.name)
-            if found and found["host"] == HOST and not _alive(int(found["process"])):
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
-
-
-def _alive(process: int) -> bool:
-    """Whether a process may be running; True if the system offers no safe way to ask."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
-
-
 def _check(target: Path) -> None:
     if target.is_dir():
         raise WriteError(f"{target} must be a file, got a folder")
@@ -128,9 +99,7 @@ def _check(target: Path) -> None:
 
 
 def _keep_name(folder: Path) -> None:
-    """Sync the folder, so that the new name survives a crash (POSIX only)."""
-    if os.name != "posix":
-        return
+    """Sync the folder, so that the new name survives a crash; a system that cannot raises an OSError."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

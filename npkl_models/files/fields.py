@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any
 
 from npkl_models.errors import ProblemError
@@ -12,34 +13,26 @@ LARGEST = 2**53  # the largest whole number of a field
 
 def text(found: Mapping[str, Any], name: str) -> str:
     """A field that is text."""
-    value = _there(found, name)
-    if not isinstance(value, str):
-        raise ProblemError(f"field {name!r} must be text, got {_shown(value)}")
-    return value
+    return str(_checked(found, name, "text", str))
 
 
 def whole(found: Mapping[str, Any], name: str, least: int = 0) -> int:
     """A field that is a whole number, not below ``least``."""
-    value = _there(found, name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
-        raise ProblemError(f"field {name!r} must be a whole number from {least}, got {_shown(value)}")
+    what = f"a whole number from {least}"
+    value = int(_checked(found, name, what, int))
+    if not least <= value <= LARGEST:
+        raise ProblemError(f"field {name!r} must be {what}, got {_shown(value)}")
     return value
 
 
 def number(found: Mapping[str, Any], name: str) -> float:
     """A field that is a number; NaN and infinity are numbers, too."""
-    value = _there(found, name)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ProblemError(f"field {name!r} must be a number, got {_shown(value)}")
-    return float(value)
+    return float(_checked(found, name, "a number", int | float))
 
 
 def listed(found: Mapping[str, Any], name: str) -> list[Any]:
     """A field that is a list."""
-    value = _there(found, name)
-    if not isinstance(value, list):
-        raise ProblemError(f"field {name!r} must be a list, got {_shown(value)}")
-    return value
+    return list(_checked(found, name, "a list", list))
 
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
@@ -49,9 +42,11 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-def _there(found: Mapping[str, Any], name: str) -> Any:
+def _checked(found: Mapping[str, Any], name: str, what: str, kind: type | UnionType) -> Any:
     if name not in found:
         raise ProblemError(f"field {name!r} must exist, got the fields {_shown(sorted(found))}")
+    if not isinstance(found[name], kind) or isinstance(found[name], bool):
+        raise ProblemError(f"field {name!r} must be {what}, got {_shown(found[name])}")
     return found[name]
 
 

@@ -17,7 +17,6 @@ from npkl_models.files.atomic import written
 from npkl_models.files.gate import is_there
 
 FORMAT = 4
-EARLIER = (2, 3)  # formats that can still be read; the first has no checksum
 HEADER, CHECKSUM = "header", "checksum"
 LONGEST_HEADER = 16 * 2**20  # characters
 SAVED = "a file written by save"
@@ -86,11 +85,11 @@ def _unpacked(archive: Archive, path: object, what: str, check: Check) -> tuple[
     if what not in header:
         raise ProblemError(f"{path} must be {SAVED}, got one without {what!r} in its header")
     kind = header.get("format")
-    if kind not in (FORMAT, *EARLIER) or isinstance(kind, bool | float):
-        raise ProblemError(f"{path}: file format must be {EARLIER[0]} to {FORMAT}, got {kind!r:.60}")
+    if kind != FORMAT or isinstance(kind, float):
+        raise ProblemError(f"{path}: file format must be {FORMAT}, got {kind!r:.60}")
     check(header, archive)
     arrays = {name: archive[name] for name in archive.names if name != HEADER}
-    if (kind != EARLIER[0] or CHECKSUM in header) and header.get(CHECKSUM) != checksum(header, arrays):
+    if header.get(CHECKSUM) != checksum(header, arrays):
         raise ProblemError(f"{path} must be as save wrote it, got one that was altered (checksum differs)")
     return header, arrays
 

@@ -11,20 +11,9 @@ from typing import Any
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES, PRINTED
 
-LONGEST = 100
-"""The largest number of characters of a value that an error repeats."""
-
+LONGEST = 100  # characters of a value that an error repeats
 ESTIMATOR, PAGE = "estimator", "page"
 """The places with defaults of their own: `npkl cluster`; the page of `npkl explore`."""
-
-
-@dataclass(frozen=True)
-class Special:
-    """A default that holds in one place only, and the reason for it."""
-
-    place: str
-    value: Any
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class Field:
     low: float = -math.inf  # lower bound; an integer may equal it, a float only if the field is closed
     high: float = math.inf  # a number must be below this bound, or may equal it if the field is closed
     closed: bool = False
-    special: tuple[Special, ...] = ()  # defaults that hold in one place only
+    special: tuple[tuple[str, Any], ...] = ()  # defaults that hold in one place only
 
     @property
     def option(self) -> str:
@@ -60,7 +49,7 @@ class Field:
 
     def default_in(self, place: str) -> Any:
         """The default in a place."""
-        return next((one.value for one in self.special if one.place == place), self.default)
+        return dict(self.special).get(place, self.default)
 
     def read(self, value: Any) -> Any:
         """The value of the field's type, from text or JSON."""
@@ -136,17 +125,17 @@ class Fields:
     )  # fmt: skip
     n: int | None = _asked(
         None, "use only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2,
-        special=(Special(PAGE, 60, "a problem with 60 points is solved at once"),),
+        special=((PAGE, 60),),  # solved at once
     )  # fmt: skip
     scaling: str = _asked(
         "raw", "how the columns are scaled before the graph is made", "data", label="Scaling",
         choices=("raw", "standard", "minmax"), of=("X", "L", "basis", "W", "observed", "comparisons"),
-        special=(Special(ESTIMATOR, "standard", "a column of large numbers would decide the clusters"),),
+        special=((ESTIMATOR, "standard"),),  # a column of large numbers would decide the clusters
     )  # fmt: skip
     n_neighbors: int = _asked(
         5, "neighbours of each point in the graph", "data", label="Neighbours", metavar="N", low=1,
         of=("L", "basis", "W", "observed", "n_neighbors"),
-        special=(Special(ESTIMATOR, 10, "the default of NPKLClustering, chosen for clusters"),),
+        special=((ESTIMATOR, 10),),  # the default of NPKLClustering, chosen for clusters
     )  # fmt: skip
     shift: float = _asked(
         0.1, "number that is added to the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True,
@@ -181,7 +170,7 @@ class Fields:
     gamma: float = _asked(
         1.0, "weight of the pairs (C of simple_npkl)", "problem", label="Weight γ (or C)", low=0,
         of=("gamma", "C"),
-        special=(Special(ESTIMATOR, 100.0, "the default of NPKLClustering, chosen for clusters"),),
+        special=((ESTIMATOR, 100.0),),  # the default of NPKLClustering, chosen for clusters
     )  # fmt: skip
     cannot: float = _asked(
         0.0, "target of the cannot-links, for pcp and reg_pcp: 0, or -1/(k-1) for k clusters", "problem",
@@ -222,7 +211,7 @@ class Fields:
     )  # fmt: skip
     time_limit: float | None = _asked(
         None, "seconds that the solver may take", "solver", label="Seconds at most", metavar="S", low=0,
-        special=(Special(PAGE, 60.0, "the user of the page waits for the solution"),),
+        special=((PAGE, 60.0),),  # the user of the page waits for the solution
     )  # fmt: skip
     rigour: str | None = _asked(
         None, "require a proved bound, or accept one with a stated failure probability", "solver",

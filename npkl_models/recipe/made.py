@@ -1,4 +1,4 @@
-"""A problem made step by step; each step is also written down as a line of Python."""
+"""A problem made step by step, from points or from a file; each step is also a line of Python."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.data import datasets, tables
+from npkl_models.data.comparisons import read_comparisons_csv
+from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.completion import known_affinities
-from npkl_models.formulations.known_distances import Anchors, neighbor_distances, read_anchors
+from npkl_models.formulations.known_distances import Anchors, drawn_anchors, neighbor_distances, read_anchors
 from npkl_models.linalg import Index, Matrix
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import affinity, laplacian
@@ -23,11 +25,14 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, Fields
 from npkl_models.recipe.names import BASIS
 from npkl_models.recipe.script import Script, Shown, value_of
-from npkl_models.recipe.told import anchors_of, make_told, told_by
 
 OBSERVED: Mapping[str, Callable[..., Any]] = {"distances": neighbor_distances}
 """What a formulation observes of neighbours; the others observe entries of the Gaussian kernel."""
 TABLES = "from npkl_models.data import tables"
+FROM_POINTS = ("data", "labels", "ids", "data_home", "n", "scaling", "n_neighbors")
+"""The fields that a problem of such a file does not use."""
+Told = tuple[Problem, str, tuple[str, ...], Anchors | None]
+"""The problem of a file, what its points are called, their names, and the anchors among them."""
 Change = Callable[[Script, Shown], Shown]
 """A further step, which replaces the drawn pairs by other pairs."""
 
@@ -58,10 +63,9 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     """
     script = Script()
     if (file := told_by(asked)) is not None:
-        told = make_told(script, asked, files)
-        origin = " (uploaded)" if files else ""
-        title = f"{Path(file).stem}, {told.problem.n} {told.what}{origin}"
-        return Made(told.problem, None, script, title, told.anchors, told.names)
+        own, what, names, placed = make_told(script, asked, files)
+        title = f"{Path(file).stem}, {own.n} {what}{' (uploaded)' if files else ''}"
+        return Made(own, None, script, title, placed, names)
     data = _data(script, asked, files)
     points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
     made: dict[str, Shown] = {}
@@ -173,3 +177,47 @@ def _arguments(
             elif value is not None and value_of(value) != one.default:
                 by_name[key] = value
     return given, by_name
+
+
+def told_by(asked: Fields) -> str | None:
+    """The file of comparisons or distances of a recipe; None if the problem is made from points."""
+    return {"ordinal": asked.comparisons, "distances": asked.distances}.get(asked.formulation)
+
+
+def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> Told:
+    """The problem of a file of comparisons or of distances."""
+
+    def read(name: str, field: str, reader: Callable[..., Any], *more: Shown) -> Shown:
+        return script.call(name, reader, script.file(str(getattr(asked, field)), files.get(field)), *more)
+
+    if asked.formulation == "ordinal":
+        found = read("answers", "comparisons", read_comparisons_csv).value
+        rows = Shown(found.rows, "answers.rows")
+        return _problem(script, asked, rows, max(len(found.names), 3)), "objects", found.names, None
+    one = read("measured", "distances", read_distances_csv).value
+    known = Shown((one.i, one.j, one.d), "(measured.i, measured.j, measured.d)")
+    weight = None if one.weight is None else Shown(one.weight, "measured.weight")
+    anchors, n = None, len(one.names)
+    if asked.anchors is not None:
+        if not isinstance(asked.anchors, str):
+            raise ProblemError(f"anchors must be a file with a file of distances, got {asked.anchors}")
+        anchors = read("anchors", "anchors", read_anchors_csv, Shown(one.names, "measured.names"))
+    problem = _problem(script, asked, known, n, weights=weight, anchors=anchors)
+    placed = None if anchors is None else read_anchors(anchors.value, n)
+    return problem, "sensors", one.names, placed
+
+
+def anchors_of(script: Script, points: Shown, asked: Fields) -> Shown | None:
+    """Anchors that are drawn among points."""
+    if asked.anchors is None:
+        return None
+    if isinstance(asked.anchors, str):
+        raise ProblemError("anchors must be a number of points without a file of distances, got a file")
+    return script.call("anchors", drawn_anchors, points, asked.anchors, random_state=asked.seed)
+
+
+def _problem(script: Script, asked: Fields, known: Shown, n: int, **more: Any) -> Problem:
+    """The problem, with the loss and the penalty of the recipe."""
+    name = asked.formulation
+    more |= {"loss": asked.loss, "penalty": asked.penalty}
+    return script.do("problem", FORMULATIONS[name], f"nm.{name}", known, n, **more).value

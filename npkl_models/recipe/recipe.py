@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from npkl_models.data import tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.fields import FIELDS, LONGEST, Fields
-from npkl_models.recipe.made import Change, Made, make
-from npkl_models.recipe.told import FROM_POINTS, told_by
+from npkl_models.recipe.made import FROM_POINTS, Change, Made, make, told_by
 from npkl_models.routes import get_backend
 
 
@@ -54,7 +53,7 @@ class Recipe(Fields):
         return replace(found, **special)
 
     def _refuse_idle(self, given: Iterable[str]) -> None:
-        refuse_idle(f"{self.formulation} on {told_by(self) or self.data}", self.used, given, _takers)
+        refuse_idle(f"{self.formulation} on {told_by(self) or self.data}", self.used, given)
 
     def made(self, files: Mapping[str, Path] | None = None, change: Change | None = None) -> Made:
         """The problem with its lines of code; ``files`` and ``change`` are as in `make`."""
@@ -98,24 +97,10 @@ def needs_basis(formulation: str) -> bool:
     return "n_basis" in about or ("basis" in about and about["basis"].default is inspect.Parameter.empty)
 
 
-def refuse_idle(
-    subject: str, used: Collection[str], given: Iterable[str],
-    elsewhere: Callable[[Collection[str]], str] = lambda idle: "",
-) -> None:  # fmt: skip
-    """Raise an error if a given field is not ``used``; ``elsewhere`` makes the end of the message."""
+def refuse_idle(subject: str, used: Collection[str], given: Iterable[str]) -> None:
+    """Raise an error if a given field is not ``used``."""
     idle = [name for name in given if name not in used]
     if idle:
         raise ProblemError(
             f"{subject} must be given only what it uses, got {', '.join(idle)}; it uses {', '.join(used)}"
-            f"{elsewhere(idle)}"
         )
-
-
-def _takers(idle: Collection[str]) -> str:
-    """The formulations that use the given fields, as the end of a message."""
-    words = []
-    for name in idle:
-        takers = [form for form in sorted(FORMULATIONS) if name in fields_of(form, "iris")]
-        if 0 < len(takers) < len(FORMULATIONS):
-            words.append(f"; you can choose {name} for {', '.join(takers)}")
-    return "".join(words)

@@ -46,7 +46,7 @@ def write_report(check: Any, path: str | Path, labels: ArrayLike | None = None, 
             f"Eigenvalues of the kernel and of the dual slack {of}": partial(plots.joint_spectrum, one),
             f"The points by the kernel, with the graph {of}":
                 lambda ax: plots.embedding(one, labels, ax, True),
-            f"The pairs, as wide as their multipliers {of}": lambda ax: plots.pair_multipliers(one, ax=ax),
+            f"The pairs, as wide as their multipliers {of}": partial(plots.pair_multipliers, one),
         })  # fmt: skip
     words = f'{html.escape(check.headline())}: <strong class="verdict {tone}">{verdict}</strong>. {date()}'
     certificates = {name: f"{one.status}. {one.certificate}" for name, one in solutions.items()}
@@ -79,7 +79,7 @@ def write_handout(
         "Eigenvalues of the kernel and of the dual slack: where one is positive the other is zero":
             partial(plots.joint_spectrum, found),
         "Objective and bound against the seconds": partial(plots.convergence, [found]),
-        "The pairs, as wide as their multipliers": lambda ax: plots.pair_multipliers(found, ax=ax),
+        "The pairs, as wide as their multipliers": partial(plots.pair_multipliers, found),
     })  # fmt: skip
     interval = bracket(found.certificate) if found.V is not None else ""
     used = ", ".join(f"{name} {number}" for name, number in versions().items())

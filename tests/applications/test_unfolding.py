@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import npkl_models as nm
 from npkl_models.applications.unfolding import MVE, MVU, SPE, ColoredMVU
-from npkl_models.data.synthetic import swiss_roll, unrolled
+from npkl_models.data.synthetic import swiss_roll
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -73,7 +73,7 @@ def test_angles_hold_a_sheet_flat_that_neighbours_alone_let_bend(draw):
     for angles in (False, True):
         model = MVU(n_neighbors=5, nu=1e3, angles=angles).fit(X)
         assert model.certificate_.certifies(1e-6)
-        across[angles] = np.abs(np.corrcoef(unrolled(X).T, model.embedding_.T)[1, 2:]).max()
+        across[angles] = np.abs(np.corrcoef(X[:, 1], model.embedding_.T)[0, 1:]).max()
     assert across[True] > max(0.98, across[False])
 
 

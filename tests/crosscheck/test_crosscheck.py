@@ -44,12 +44,9 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
     assert verdicts["sdp"] == "failed: broken"
     assert not table.agrees
     assert not module.crosscheck(problem, ["bcd", "sdp"]).agrees  # a break alone is a disagreement
-    scale = module._Scale(good.objective + 1, good.objective, 1e-5, None)
-    assert module._row("bcd", good, scale, good.objective).verdict.startswith(
-        "the objective is below the proved bound"
-    )
-    unproved = module._Scale(-np.inf, good.objective, 1e-5, None)
-    assert "no backend proved a bound" in module._row("bcd", good, unproved, good.objective).verdict
+    f = good.objective
+    assert module._verdict(good, f, 0.0, f + 1, 1e-5).startswith("the objective is below the proved bound")
+    assert module._verdict(good, f, 0.0, -np.inf, 1e-5) == "no backend proved a bound to compare it with"
 
 
 def test_forms_of_the_table(small, tmp_path):

@@ -5,8 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.explore import answers
-from npkl_models.explore.form import SHOWN, Form
-from npkl_models.explore.mistakes import with_mistakes
+from npkl_models.explore.form import SHOWN, Form, with_mistakes
 from npkl_models.explore.session import FAILURES, Session
 from npkl_models.linalg.compile import Loop
 

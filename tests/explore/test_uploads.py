@@ -23,10 +23,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 def test_the_columns_of_a_csv_are_fields_of_the_form(session, tmp_path):
     content = TABLE.encode()
-    with pytest.raises(nm.ProblemError, match="column 1 .plot. holds text: .* give plot as ids") as error:
+    with pytest.raises(
+        nm.ProblemError, match="column 1 .plot.: must be a number, got .north.; .* as ids"
+    ) as error:
         session.uploads.keep("a.csv", content)
     assert "--" not in str(error.value)
-    with pytest.raises(nm.ProblemError, match="column 4 .kind. holds text: .* give kind as labels"):
+    with pytest.raises(nm.ProblemError, match="column 4 .kind.: must be a number, got .oak.; .* as labels"):
         session.uploads.keep("a.csv", content, ids="plot")
     kept = session.uploads.keep("a.csv", content, labels="kind", ids="plot")
     assert "4 points, 2 classes" in kept["about"]
@@ -69,7 +71,7 @@ def test_a_refused_file_leaves_no_old_answer_and_may_be_mended(opened, tmp_path)
     page.locator("#stale").wait_for(state="hidden")
     page.select_option("#data", "(a file of my own)")
     page.set_input_files("#data_upload", path)
-    page.locator("#error", has_text="column 1 (plot) holds text").wait_for()
+    page.locator("#error", has_text="column 1 (plot): must be a number").wait_for()
     for id in ("verdict", "live", "optimality", "along", "raced", "stale"):
         assert page.locator(f"#{id}").is_hidden(), id
     assert page.inner_text("#words") == ""

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from npkl_models.files import saved
+
 NASTY: tuple[Any, ...] = (
     None, [], {}, "", "x", True, -1, 0, 0.5, 1e308, 10**9, 10**19, -(10**19), float("nan"), float("inf"),
     [[]], [None], {"": None}, "OPTIMAL", "UNBOUNDED", "INFEASIBLE", "x" * 5000, [[[[[[]]]]]], 2, 3, 1e-300,
@@ -125,15 +127,17 @@ def header(data: bytes, random: Random) -> bytes:
     return _archive(list(entries.items()))
 
 
-def as_old(data: bytes, random: Random) -> bytes:
-    """As the format without a checksum, so that nothing but its sense speaks for the file."""
-    entries = dict(_entries(data))
-    found = json.loads(str(_array(entries["header.npy"])))
-    found["format"] = 2
-    found.pop("checksum", None)
-    entries["header.npy"] = _npy(np.array(json.dumps(found)))
-    out = _archive(list(entries.items()))
-    return random.choice((header, array, entry))(out, random)
+def signed(data: bytes, random: Random) -> bytes:
+    """Altered, with the right checksum if there can be one, so that nothing but its sense speaks for the file."""
+    out = random.choice((header, array, entry))(data, random)
+    try:
+        arrays = {name.removesuffix(".npy"): _array(content) for name, content in _entries(out)}
+        found = json.loads(str(arrays.pop("header")))
+        found["checksum"] = saved.checksum(found, arrays)
+        text = _npy(np.array(json.dumps(found)))
+        return _archive([(n, text if n == "header.npy" else own) for n, own in _entries(out)])
+    except Exception:  # no whole archive, or no header
+        return out
 
 
 def array(data: bytes, random: Random) -> bytes:
@@ -332,7 +336,7 @@ def encoding(data: bytes, random: Random) -> bytes:
 
 
 STRUCTURED: dict[str, tuple[Callable[[bytes, Random], bytes], ...]] = {
-    "npz": (header, header, as_old, as_old, array, npy_head, entry, directory),
+    "npz": (header, header, signed, signed, array, npy_head, entry, directory),
     "json": (json_text,), "csv": (cells, cells, cells, encoding), "pairs": (cells, cells, encoding),
     "libsvm": (cells, cells, encoding), "answer": (cells, cells, encoding), "sdpa": (cells, encoding),
 }  # fmt: skip

@@ -8,11 +8,12 @@ import gzip
 import io
 import json
 import re
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from npkl_models.files.saved import checksum
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"-?\d+", re.ASCII)
@@ -62,11 +63,12 @@ def same(expected: Any, value: Any) -> bool:
     return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(expected, got, strict=True))
 
 
-def is_old(data: bytes) -> bool:
-    """Whether a saved file is of the format without a checksum."""
-    with zipfile.ZipFile(io.BytesIO(data)) as file, file.open("header.npy") as entry:
-        header = json.loads(str(np.lib.format.read_array(entry, allow_pickle=False)))
-    return header["format"] == 2 and "checksum" not in header
+def is_signed(data: bytes) -> bool:
+    """Whether the checksum of a saved file is that of its header and arrays."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header")))
+    return header["format"] == 4 and header["checksum"] == checksum(header, arrays)
 
 
 def packed(oracle: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -334,8 +336,10 @@ def _none(cell: str) -> bool:
 
 def csdp(data: bytes, order: int) -> Any:
     """X and the matrix of an answer."""
-    lines = data.decode("utf-8-sig").split("\n")
-    x, rest = _numbers([lines[0].split()]), [line.split() for line in lines[1:] if line.strip()]
+    text = re.sub(r"[,(){}\t]", " ", data.decode("utf-8-sig"))
+    lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] not in '*"']
+    lines = [re.sub(r"(?<=[\d.])[dD](?=[+-]?\d)", "e", line) for line in lines]
+    x, rest = _numbers([lines[0].split()]), [line.split() for line in lines[1:]]
     if x is None or {len(row) for row in rest} - {5} or _numbers(rest) is None:
         return None
     K, seen = np.zeros((order, order)), set()

@@ -17,7 +17,7 @@ import npkl_models as nm
 from fuzz import oracles
 from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.readers import read_libsvm
-from npkl_models.data.sdpa_answer import read_solution
+from npkl_models.data.sdpa_answer import read_answer
 from npkl_models.data.sensors import read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.problem import Problem
@@ -78,10 +78,10 @@ def of_originals(data: bytes, value: Any, originals: list[Any]) -> bool:
 
 
 def saved(data: bytes, value: Any, originals: list[Any]) -> bool:
-    """The same; a file of the old format, which has no checksum, may be another, but must say what is so."""
+    """The same; an altered file with its right checksum may be another, but must say what is so."""
     if of_originals(data, value, originals):
         return True
-    if not oracles.is_old(data):
+    if not oracles.is_signed(data):
         return False
     if isinstance(value, nm.Problem):
         return True
@@ -143,7 +143,7 @@ def targets(folder: Path) -> list[Target]:
     return [
         Target("Problem.load", "a.npz", "npz", written, nm.Problem.load, saved),
         Target("Solution.load", "a.npz", "npz", answers, nm.Solution.load, saved),
-        Target("sweep, solution", "s.npz", "npz", [kept], partial(_solved, problems[0]), of_originals),
+        Target("sweep, solution", "s.npz", "npz", [kept], partial(_solved, problems[0]), saved),
         Target("sweep, value", "k.json", "json", [resumed], _resumed, of_originals),
         Target("points.npz", "a.npz", "npz", points, read_points, by(oracles.arrays)),
         Target("points.csv", "a.csv", "csv", tables, read_points, of_csv),
@@ -166,7 +166,7 @@ def targets(folder: Path) -> list[Target]:
         Target("bounds.csv", "b.csv", "csv", [BOUNDS.encode()], _bounds, within(oracles.bounds)),
         Target("from_sdpa", "p.dat-s", "sdpa", sdpa, Problem.from_sdpa, of_originals),
         Target(
-            "answer of CSDP", "p.sol", "answer", csp, partial(read_solution, problem=problems[1]),
+            "answer of CSDP", "p.sol", "answer", csp, partial(_answered, _program(folder)),
             by(partial(oracles.csdp, order=6)),
         ),
     ]  # fmt: skip
@@ -202,6 +202,18 @@ def _sorted(names: Any, i: Any, j: Any, *numbers: Any) -> Any:
     return sorted((*pair, *row) for pair, row in zip(ends, np.stack(numbers, axis=1).tolist(), strict=True))
 
 
+def _program(folder: Path) -> Path:
+    """A file in SDPA's format with a block and nine constraints."""
+    entries = "".join(f"{k} 1 1 {k} 1.0\n" if k < 7 else f"{k} 1 {k - 5} {k - 5} 1.0\n" for k in range(1, 10))
+    (folder / "foreign.dat-s").write_text(f"9\n1\n6\n{'1.0 ' * 9}\n{entries}")
+    return folder / "foreign.dat-s"
+
+
+def _answered(source: Path, path: Path) -> Any:
+    _, K, (y, _) = read_answer(path, source, Problem)
+    return y.constraints[0], K
+
+
 def _solve(problem: nm.Problem) -> nm.Solution:
     return problem.solve("bcd")
 
@@ -220,5 +232,5 @@ ANCHORS = "sensor,x,y\na,0,0.5\nb,1,-2\nc,0,1e1\n"
 BOUNDS = "i,j,lower,upper\na,b,1,2\nb,c,,3\na,c,0.5,\n"
 PAIRS = "i,j,kind\n0,1,must\n3,4,must\n2,3,cannot\n"
 CSDP = (
-    "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9\n1 1 1 1 1.0\n2 1 1 1 1.0\n2 1 1 2 0.5\n2 1 2 2 1.0\n2 2 1 1 1.0\n"
+    "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9\n1 1 1 1 1.0\n2 1 1 1 1.0\n2 1 1 2 0.5\n2 1 2 2 1.0\n2 1 6 6 1.0\n"
 )

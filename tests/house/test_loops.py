@@ -135,7 +135,7 @@ def test_warm_up_says_where_the_machine_code_is(capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "numba is not installed" in out or all(loop.name in out for loop in Loop.every)
     monkeypatch.setattr(Loop, "folder", lambda self: "")
-    monkeypatch.setattr("npkl_models.cli.warm_up.available", lambda: True)
+    monkeypatch.setattr("npkl_models.cli.lists.available", lambda: True)
     monkeypatch.setattr(Loop, "prepare", lambda self: None)
     assert main(["warm-up"]) == 0
     assert "each process compiles for itself" in capsys.readouterr().out

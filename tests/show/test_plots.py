@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.show import plots
@@ -43,7 +44,8 @@ def test_every_picture_is_documented_and_names_its_axes(solution, both, small):
         assert isinstance(ax, plt.Axes), name
         assert ax.get_xlabel(), name
         assert ax.get_ylabel() or name == "crosscheck", name
-        assert "Parameters\n" in getattr(plots, name).__doc__, name
+        assert getattr(plots, name).__doc__, name
+    assert "draws on the axes ``ax``, or on new axes" in plots.__doc__
 
 
 @pytest.mark.parametrize("against", ["seconds", "iterations"])
@@ -101,7 +103,8 @@ def test_embedding_has_a_fixed_sign_and_the_graph(solution):
     lines, *points = ax.collections
     assert len(lines.get_segments()) == (solution.problem.cost.nnz - 24) // 2
     np.testing.assert_allclose(np.concatenate([part.get_offsets() for part in points]), X)
-    assert len(plots.embedding(solution, edges=[(0, 1)]).collections[0].get_segments()) == 1
+    one = sp.coo_array(([1.0], ([0], [1])), shape=(24, 24))
+    assert len(plots.embedding(solution, edges=one).collections[0].get_segments()) == 1
 
 
 @pytest.mark.parametrize("kind", ["npkl:hinge", "pcp", "row:linear", "B2:square"])
@@ -161,9 +164,8 @@ def test_a_guarantee_fills_three_axes(small):
         (lambda s: plots.convergence(s, against="hours"), nm.UnsupportedError, "unknown value of against 'hours'"),
         (lambda s: plots.kernel(np.zeros((3, 2))), nm.ProblemError, "shape"),
         (lambda s: plots.kernel(s, [1, 2]), nm.ProblemError, r"labels must have shape \(24,\)"),
-        (lambda s: plots.embedding(s, edges=[(0, 99)]), nm.ProblemError, "edges must join points 0..23"),
-        (lambda s: plots.embedding(s, edges=[1.5]), nm.ProblemError, "edges must be integers"),
-        (lambda s: plots.pair_multipliers(s, np.zeros((2, 2))), nm.ProblemError, "positions must have shape"),
+        (lambda s: plots.embedding(s, edges=[(0, 99)]), nm.ProblemError, r"edges must be .* of shape \(24, 24\)"),
+        (lambda s: plots.embedding(s, edges="yes"), nm.ProblemError, "edges must hold real numbers"),
         (lambda s: plots.path(nm.regularization_path(s.problem, "weight", [1.0]), quantity="x"),
          nm.UnsupportedError, "unknown quantity of a path 'x'"),
     ],

@@ -244,20 +244,14 @@ COMMANDS = (
         run="lists.datasets",
     ),
     Command(
-        "export", "write a problem for other solvers, and certify their answers",
-        "Write a saved problem in SDPA's sparse format, or read one back. With --answer, certify the "
-        "solution of another solver: the exit status is 0 if it is certified optimal, and 1 if not.",
+        "export", "write a problem for other solvers",
+        "Write a saved problem in SDPA's sparse format, or read one back. npkl certify judges their answers.",
         """
   npkl export problem.npz problem.dat-s            for CSDP, SDPA, DSDP, SDPLR, ...
-  csdp problem.dat-s problem.sol
-  npkl export problem.npz --answer problem.sol --out answer.npz    judge what CSDP wrote
   npkl export problem.dat-s problem.npz            back""",
         (
             _file("source", "the file to read: problem.npz or problem.dat-s", None),
-            _file("target", "the file to write: problem.dat-s or problem.npz", None, nargs="?"),
-            _file("--answer", "the solution that CSDP, or DSDP with -save, wrote for the .dat-s of this "
-                  "problem"),
-            _field("tol", "relative gap up to which a solution counts as optimal"), *ANSWER,
+            _file("target", "the file to write: problem.dat-s or problem.npz", None),
         ),
         run="others.export",
     ),
@@ -281,7 +275,7 @@ COMMANDS = (
         "warm-up", "compile the fast loops now",
         "Compile the loops of the backends once on this machine, and print where the machine code is kept. "
         "Without this command, the first large problem compiles them.",
-        "\n  npkl warm-up", (), run="warm_up.run",
+        "\n  npkl warm-up", (), run="lists.warm_up",
     ),
     Command(
         "version", "print the versions and the machine",

@@ -19,7 +19,7 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionH
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors suggest the command, option or choice that was probably meant."""
+    """A parser whose errors show the usage of the command, and what was probably meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments here, so that the error shows the usage of the command."""

@@ -14,11 +14,23 @@ Examples
 ['burer_monteiro', 'interior']
 """
 
-from npkl_models.show.plots.curves import convergence, envelopes, path, rank_history
+from npkl_models.show.plots.curves import (
+    audit,
+    convergence,
+    crosscheck,
+    envelopes,
+    path,
+    rank_history,
+)
 from npkl_models.show.plots.kernels import joint_spectrum, kernel, spectrum
-from npkl_models.show.plots.objects import network, objects
-from npkl_models.show.plots.points import clusters, embedding, layout, pair_multipliers
-from npkl_models.show.plots.tables import audit, crosscheck
+from npkl_models.show.plots.points import (
+    clusters,
+    embedding,
+    layout,
+    network,
+    objects,
+    pair_multipliers,
+)
 
 __all__ = [
     "audit", "clusters", "convergence", "crosscheck", "embedding", "envelopes", "joint_spectrum", "kernel",

@@ -1,4 +1,4 @@
-"""Pictures of runs over iterations or seconds, and of paths along a parameter."""
+"""Pictures of runs, of paths along a parameter, of a cross-check, and of an audit of pairs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import npkl_models.show.plots.style as style
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import together
 from npkl_models.errors import ProblemError, chosen, optional
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Index, Mask
 
 AGAINST = {"seconds": "seconds", "iterations": "iteration"}
 PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative gap", "rank": "rank of K"}
+FOOT = 1e-6  # the axis of an audit begins at this share of the largest score
 VALUES = 400  # values at which the bounds are drawn, beside those of the path
 
 
@@ -32,7 +34,6 @@ def convergence(
     ----------
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
         Solutions of one problem. Without labels, the names of the backends are the labels.
-    ax : matplotlib axes, optional
     against : {"seconds", "iterations"}
         Quantity on the horizontal axis.
     """
@@ -62,14 +63,7 @@ def convergence(
 
 
 def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solution], ax: Any = None) -> Any:
-    """Plot the number of columns of the factor over the iterations, for several solutions.
-
-    Parameters
-    ----------
-    solutions : Solution, or mapping of str to Solution, or iterable of Solution
-        The solutions. Without labels, the names of the backends are the labels.
-    ax : matplotlib axes, optional
-    """
+    """Plot the number of columns of the factor over the iterations, for solutions as in `convergence`."""
     shown = style.named(solutions)
     ax = style.axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
@@ -83,17 +77,9 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
 
 
 def path(path: Any, ax: Any = None, quantity: str = "objective") -> Any:
-    """Plot a quantity along the parameter of a path.
+    """Plot a quantity along a path of `regularization_path`: "objective", "relative_gap" or "rank".
 
-    Parameters
-    ----------
-    path : Path
-        Path from `regularization_path`.
-    ax : matplotlib axes, or sequence of three, optional
-        Axes to draw on; new axes by default. Three axes show objective, certified relative gap and rank, and
-        ``quantity`` is ignored.
-    quantity : {"objective", "relative_gap", "rank"}
-        Quantity on the vertical axis.
+    Three axes show all of them, and ``quantity`` is ignored.
     """
     several = ax is not None and np.ndim(ax) > 0
     names = tuple(PATH_QUANTITIES) if several else (chosen("quantity of a path", quantity, PATH_QUANTITIES),)
@@ -115,14 +101,8 @@ def envelopes(path: Any, ax: Sequence[Any] | Array | None = None) -> Array:
 
     The first axes show the upper and the lower bound on the optimum, with a mark for each stored kernel. The
     second axes show the proved relative gap, and the tolerance of the path as a line. The third axes show the
-    rank of the best stored kernel.
-
-    Parameters
-    ----------
-    path : Path
-        Path from `regularization_path`, along "bound", "penalty" or "weight".
-    ax : sequence of three matplotlib axes, optional
-        Axes to draw on; a new figure by default.
+    rank of the best stored kernel. The path is one of `regularization_path` along "bound", "penalty" or
+    "weight", and ``ax`` are three axes.
     """
     if path.values.size < 2:
         raise ProblemError("a path must have at least two values to be drawn between them, got one")
@@ -159,3 +139,74 @@ def envelopes(path: Any, ax: Sequence[Any] | Array | None = None) -> Array:
 def _positive(values: Array) -> Array:
     """The values for a logarithmic axis; nan where a value is negative."""
     return np.where(values >= 0, np.maximum(values, style.SMALLEST), np.nan)
+
+
+def crosscheck(check: Any, ax: Any = None) -> Any:
+    """Plot the certified gap of each backend that ran, with rigour, seconds and an adverse verdict."""
+    ran = [row for row in check.rows if row.ran]
+    if not ran:
+        raise ProblemError("a cross-check must have a backend that ran to be drawn, got none")
+    ax = style.axes(ax, 6.5, 0.9 + 0.4 * len(ran))
+    height = np.arange(len(ran))[::-1]
+    gaps = [float(np.clip(row.relative_gap, 2 * style.SMALLEST, 1.0)) for row in ran]
+    agree = [row.verdict == "agrees" for row in ran]
+    color = [style.BLUE if good else style.VERMILION for good in agree]
+    bars = ax.barh(height, np.array(gaps) - style.SMALLEST, left=style.SMALLEST, height=0.6, color=color)
+    for bar, y, row, gap, good in zip(bars, height, ran, gaps, agree, strict=True):
+        words = f"{row.rigour}, {row.seconds:.2g} s" + ("" if good else f", {row.verdict}")
+        if not good:
+            bar.set_hatch("//")
+        ax.text(gap * 1.5, y, words, va="center", fontsize="small")
+    ax.set_yticks(height, [row.backend for row in ran])
+    ax.tick_params(axis="y", length=0)
+    reach = (style.SMALLEST, max(gaps) * 1e6)
+    ax.set(xscale="log", xlim=reach, xlabel="certified relative gap (less is better)")
+    ax.set_xticks([tick for tick in 10.0 ** np.arange(-15, 1, 3) if tick <= max(gaps) * 1e3])
+    return ax
+
+
+def audit(found: Any, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
+    """Plot the scores of an audit, or its probabilities, the most suspicious pair first.
+
+    Parameters
+    ----------
+    found : Audit
+    flipped : array_like of int, shape (f, 2), optional
+        Pairs that are known to be wrong. They have another colour, and the legend shows how many of them are
+        in the shaded share.
+    share : float
+        Share of all pairs that is shaded, the first ones; above 0 and at most 1.
+    """
+    if not 0 < share <= 1:
+        raise ProblemError(f"share must be above 0 and at most 1, got {share}")
+    wrong = _among(found.pairs, np.asarray(() if flipped is None else flipped))
+    ax = style.axes(ax, 6.5, 3.6)
+    top = int(np.ceil(share * len(found)))
+    shown = found.score if found.wrong is None else found.wrong
+    foot = FOOT * max(float(shown.max(initial=0.0)), 1e-300)
+    place, height = np.arange(1, len(found) + 1), np.maximum(shown, foot)
+    ax.axvspan(0.5, top + 0.5, color=style.FAINT, alpha=0.15, linewidth=0)
+    for name, own, marker in (("must-link", found.must, "o"), ("cannot-link", ~found.must, "v")):
+        ax.scatter(place[own], height[own], s=14, color=style.BLUE, marker=marker, linewidths=0, label=name)
+        hit = own & wrong
+        ax.scatter(
+            place[hit], height[hit], s=30, color=style.VERMILION, marker=marker, linewidths=0, zorder=3
+        )
+    if wrong.any():
+        words = f"wrong: {int(wrong[:top].sum())} of {int(wrong.sum())} in the top {100 * share:.0f} %"
+        ax.scatter([], [], s=30, color=style.VERMILION, linewidths=0, label=words)
+    said = "score" if found.wrong is None else "probability that the pair is wrong"
+    ax.set(yscale="log", xlabel="pair, the most suspicious first", ylabel=said)
+    style.small_legend(ax)
+    return ax
+
+
+def _among(pairs: Index, flipped: Index) -> Mask:
+    """Which pairs are flipped."""
+    if flipped.size and (flipped.ndim != 2 or flipped.shape[1] != 2 or flipped.dtype.kind not in "iu"):
+        got = f"{flipped.dtype} of {flipped.shape}"
+        raise ProblemError(f"flipped must be integers of shape (f, 2), got {got}")
+    known, wanted = ([frozenset(pair) for pair in given.tolist()] for given in (pairs, flipped))
+    if strange := [pair for pair, ends in zip(flipped.tolist(), wanted, strict=True) if ends not in known]:
+        raise ProblemError(f"flipped must be pairs of the audit, got {strange[:5]}")
+    return np.array([ends in wanted for ends in known], dtype=bool)

@@ -1,7 +1,8 @@
-"""Pictures of the points in the plane, with graph, pairs and clusters."""
+"""Pictures of the points in the plane, with graph, pairs and clusters; maps of objects and of sensors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ MOST_EDGES = 20_000  # the largest number of edges that a picture shows
 MOST_PAIRS = 2_000  # the largest number of pairs of a kind that a picture of clusters shows
 WIDEST = 3.0  # the line width of the largest multiplier, in typographic points
 LEAST = 1e-6  # multipliers below this share of the largest one are not drawn
+NAMED = 60  # most objects whose names are written
 PLANE = {"xlabel": "first eigenvector of the centred K", "ylabel": "second eigenvector"}
 
 
@@ -34,12 +36,10 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
 
     Parameters
     ----------
-    solution : Solution
     labels : array_like of shape (n,), optional
         Classes or clusters, shown by colour and marker.
-    ax : matplotlib axes, optional
-    edges : bool, sparse matrix (n, n) or array_like of shape (m, 2), optional
-        Edges to draw below the points; True takes the graph of the problem's cost matrix.
+    edges : bool or sparse matrix (n, n), optional
+        Graph to draw below the points; True takes that of the problem's cost matrix.
     """
     X = layout(solution)
     number, names = style.classes(labels, len(X))
@@ -60,15 +60,8 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
 def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, ax: Any = None) -> Any:
     """Plot the points by cluster in the plane of `layout`, and the pairs as lines.
 
-    Parameters
-    ----------
-    solution : Solution
-    labels : array_like of shape (n,)
-        Clusters, shown by colour and marker.
-    pairs : Pairs, optional
-        Pairs to draw: must-links as solid lines, cannot-links as dashed lines. Of more than 2,000 pairs of a
-        kind, 2,000 evenly chosen pairs are drawn.
-    ax : matplotlib axes, optional
+    Must-links are solid lines, and cannot-links dashed lines. Of more than 2,000 pairs of a kind, 2,000
+    evenly chosen pairs are drawn.
     """
     given = np.asarray(labels)
     names = [f"cluster {label}" for label in given.tolist()] if given.ndim == 1 else labels
@@ -87,22 +80,13 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
     return ax
 
 
-def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax: Any = None) -> Any:
+def pair_multipliers(solution: Solution, ax: Any = None) -> Any:
     """Plot the pairs as lines on the embedding; the wider a line, the more the pair shapes the kernel.
 
     The width of a line is proportional to the multiplier of the certificate. A pair whose loss is zero, and
     not at its kink, has the multiplier zero and no line.
-
-    Parameters
-    ----------
-    solution : Solution
-    positions : array_like of shape (n, 2), optional
-        Positions of the points; `layout` of the solution by default.
-    ax : matplotlib axes, optional
     """
-    X = layout(solution) if positions is None else real_array(positions, "positions")
-    if X.shape != (solution.problem.n, 2):
-        raise ProblemError(f"positions must have shape ({solution.problem.n}, 2), got {X.shape}")
+    X = layout(solution)
     pairs, held, y = _multipliers(solution)
     ax = style.axes(ax, 5.2, 4.4)
     _lines(ax, X, graph_edges(solution.problem, True), color=style.FAINT, linewidth=0.4, alpha=0.35)
@@ -126,20 +110,12 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
 
 def graph_edges(problem: Statement, edges: Any) -> Index:
     """The edges (m, 2) to draw, at most `MOST_EDGES`; True takes the graph of the cost matrix."""
-    n = problem.n
     if edges is None or edges is False:
         return np.zeros((0, 2), dtype=np.intp)
-    edges = problem.cost if edges is True else edges
-    if sp.issparse(edges):
-        upper = sp.triu(real_matrix(edges, "edges"), k=1).tocoo()
-        found = np.stack([upper.row, upper.col], axis=1)
-    else:
-        found = np.asarray(edges)
-    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
-        kinds = "integers of shape (m, 2), a sparse matrix or True"
-        raise ProblemError(f"edges must be {kinds}, got {found.shape}")
-    if found.size and not (found.min() >= 0 and found.max() < n):
-        raise ProblemError(f"edges must join points 0..{n - 1}, got {found.max()}")
+    given, n = real_matrix(problem.cost if edges is True else edges, "edges"), problem.n
+    if given.shape != (n, n):
+        raise ProblemError(f"edges must be True or a matrix of shape ({n}, {n}), got {given.shape}")
+    found = np.stack(sp.triu(given, k=1).tocoo().coords, axis=1)
     return style.evenly(found, MOST_EDGES).astype(np.intp)
 
 
@@ -164,3 +140,84 @@ def _lines(ax: Any, X: Array, edges: Index, **look: Any) -> None:
 
         ax.add_collection(LineCollection(list(X[edges]), **({"zorder": 1} | look)))
         ax.autoscale_view()
+
+
+def objects(points: ArrayLike, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Plot objects by their first two coordinates, with the names of the first 60.
+
+    Parameters
+    ----------
+    points : array_like of shape (n, d)
+        Coordinates, such as ``OrdinalEmbedding.embedding_``.
+    names : sequence of str, optional
+        Names of the objects; their numbers by default.
+    """
+    ax = network(points, names=names, ax=ax)
+    ax.set_aspect("auto")
+    return ax
+
+
+def network(
+    positions: ArrayLike, pairs: tuple[Index, Index] | None = None, *, names: Sequence[str] | None = None,
+    anchors: ArrayLike | None = None, deviation: ArrayLike | None = None, labels: ArrayLike | None = None,
+    ax: Any = None,
+) -> Any:  # fmt: skip
+    """Plot sensors by their first two coordinates, with lines between those that measured their distance.
+
+    Parameters
+    ----------
+    positions : array_like of shape (n, d)
+        Positions, such as ``Localisation.positions_``.
+    pairs : tuple (i, j) of int arrays, optional
+        The measured pairs.
+    names : sequence of str, optional
+        Names of the sensors, of which the first 60 are written; their numbers by default.
+    anchors : array_like of int, optional
+        Numbers of the anchors, which are drawn as squares.
+    deviation : array_like of shape (n,), optional
+        Standard deviations of the positions, such as ``Localisation.uncertainty_``, which are drawn as
+        circles to scale. A NaN draws no circle.
+    labels : array_like of shape (n,), optional
+        Classes or clusters of the sensors, shown by colour.
+    """
+    Z = real_array(positions, "points")
+    if Z.ndim != 2:
+        raise ProblemError(f"points must have shape (n, d), got {Z.shape}")
+    n = len(Z)
+    if names is not None and len(names) != n:
+        raise ProblemError(f"names must be as many as points, {n}, got {len(names)}")
+    Z = np.pad(Z[:, :2], ((0, 0), (0, max(2 - Z.shape[1], 0))))
+    number, classed = style.classes(labels, n)
+    ax = style.axes(ax, 5.2, 4.4)
+    fixed = np.zeros(n, dtype=bool)
+    if anchors is not None:
+        fixed[np.asarray(anchors)] = True
+    if pairs is not None and len(pairs[0]):
+        ax.plot(*np.stack([Z[pairs[0]], Z[pairs[1]]]).transpose(2, 0, 1), color="0.88", lw=0.5, zorder=0)
+    if deviation is not None:
+        _circles(ax, Z, real_array(deviation, "deviation"))
+    for k, name in enumerate(classed):
+        own = ~fixed & (number == k)
+        label = "sensor" if len(classed) == 1 else name if len(classed) <= style.MOST_CLASSES else None
+        ax.scatter(*Z[own].T, s=14, color=style.PALETTE[k % len(style.PALETTE)], linewidths=0, label=label)
+    ax.scatter(*Z[fixed].T, s=26, marker="s", color="black", linewidths=0, label="anchor")
+    if fixed.any() or len(classed) > 1:
+        style.small_legend(ax)
+    for said, at in zip(list(range(n) if names is None else names)[:NAMED], Z, strict=False):
+        ax.annotate(str(said), at, textcoords="offset points", xytext=(3, 3), fontsize=7)
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def _circles(ax: Any, Z: Any, deviation: Any) -> None:
+    """Circles of one standard deviation."""
+    from matplotlib.collections import EllipseCollection
+
+    if deviation.shape != (len(Z),):
+        raise ProblemError(f"deviation must have shape ({len(Z)},), got {deviation.shape}")
+    own = np.isfinite(deviation)
+    width = 2 * deviation[own]
+    look: dict[str, Any] = {"facecolors": "none", "edgecolors": style.FAINT, "linewidths": 0.6, "units": "xy"}
+    look |= {"offsets": Z[own], "offset_transform": ax.transData}
+    ax.add_collection(EllipseCollection(width, width, np.zeros(width.size), **look))
