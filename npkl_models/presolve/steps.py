@@ -23,7 +23,9 @@ def _anchored(problem: Statement) -> Smaller:
 
 def _on_its_face(problem: Statement) -> Smaller:
     face = face_of(problem)
-    return Smaller(face.problem, lambda point: (point[0], None if point[1] is None else face.unfold(point[1])))
+    return Smaller(
+        face.problem, lambda point: (point[0], None if point[1] is None else face.unfold(point[1]))
+    )
 
 
 def _is_split(problem: Statement) -> bool:

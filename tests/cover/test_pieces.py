@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from problems import build, side_information
 
-import npkl_models as nm
 from npkl_models.cover.knots import knot, mixture
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import crossing, largest_gap, line
