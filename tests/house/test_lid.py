@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 44_860),
-    "lines of tests": (lambda: lines(TESTS), 30_640),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 44_200),
+    "lines of tests": (lambda: lines(TESTS), 30_400),
     "numeric constants at module level": (lambda: constants(PACKAGE), 720),
     "public names": (lambda: len(nm.__all__), 100),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
