@@ -1,7 +1,7 @@
 """Positions from measured distances: least squares in few dimensions, their uncertainty, and alignment.
 
 Least squares of distances is not convex in the positions. `refined` starts where it is told and ends at a
-stationary point, to rounding; nothing is proved of it.
+local minimum, to rounding and as far as second derivatives tell; nothing is proved of it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ SMALL = 1e-12  # steps end once one lowers the sum of squares by less than this 
 SLOW = 1e-2  # steps are Newton's once one lowers the sum of squares by less than this share
 NEAR = 1e-12  # points are at one place below this share of their distance
 LEAST_SCALE = 1e-9  # least scale of the damping of a point, as a share of the largest
+CURVED = 1e-6  # negative curvature above this share of the mean diagonal is no minimum
+ESCAPES, NUDGE = 4, 1e-2  # descents from such a point; moves before them, as a share of the mean distance
 LARGE = 1e8  # a variance above this number over the largest entry may be that of a singular matrix
 SHIFTS = 1e-12, 1e-13  # two shifts, as shares of the largest entry, that tell null directions from others
 SHARE = 1e-6  # least share of a coordinate in null directions that makes its variance unknown
@@ -83,16 +85,47 @@ class Information:
 
 
 def refined(X: Array, known: Measured, moving: Index) -> Array:
-    """A stationary point of the sum of squared errors over the positions of the moving points.
+    """A local minimum of the sum of squared errors over the positions of the moving points.
 
     Levenberg-Marquardt (Marquardt 1963) with sparse normal equations. Once steps gain little, they take the
     whole Hessian where it is positive definite. Steps cannot leave a line on which all points lie, nor part
-    two points at one place.
+    two points at one place; if the end is no minimum, the points move a little at random and descend again.
     """
-    X = X.copy()
     if not moving.size:
-        return X
-    information, damping = Information(known, moving, len(X)), FIRST
+        return X.copy()
+    information = Information(known, moving, len(X))
+    X = _descended(information, X)
+    size, shape = NUDGE * float(np.mean(known.d)) if known.d.size else 0.0, (moving.size, X.shape[1])
+    for draw in range(ESCAPES):
+        if _is_minimum(information, X):
+            break
+        trial = X.copy()
+        trial[information.own] += size * np.random.default_rng(draw).standard_normal(shape)
+        trial = _descended(information, trial)
+        before, after = (float(np.sum(known.residuals(each)[0] ** 2)) for each in (X, trial))
+        if not after < before:
+            break
+        X = trial
+    return X
+
+
+def _is_minimum(information: Information, X: Array) -> bool:
+    """Whether no two points of a distance lie at one place, and the Hessian has no negative curvature."""
+    known = information.known
+    r, unit = known.residuals(X)
+    if bool(np.any((known.d > 0) & (known.d + r * known.sigma <= NEAR * known.d))):
+        return False
+    factors, data = information.matrix(unit, known.second(r), CURVED)
+    try:
+        factors.at(data, definite=True)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _descended(information: Information, X: Array) -> Array:
+    """The end of the steps of `refined` from X, which may be a saddle."""
+    X, damping, known = X.copy(), FIRST, information.known
     r, unit = known.residuals(X)
     value, slow = float(r @ r), False
     for _ in range(MOST_STEPS):

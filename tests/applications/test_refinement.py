@@ -158,3 +158,35 @@ def test_a_sensor_with_large_errors_is_not_one_that_is_not_fixed(factor):
     r = (known.residuals(X)[0] * known.sigma) / sigma
     wanted = np.sqrt(inner.reshape(40, 2).sum(axis=1) * (r @ r) / (r.size - 80))
     np.testing.assert_allclose(found[:40], wanted, rtol=1e-7)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("anchors", [0, 4])
+def test_points_on_a_line_or_at_one_place_leave_it_for_a_minimum(anchors, d):
+    """No gradient leads away from either start, because it has no component across the line."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(16 + anchors, d))
+    X[:, 1:] = 0.0
+    i, j = np.triu_indices(len(X), 1)
+    own = i < 16
+    i, j = i[own], j[own]
+    length = np.linalg.norm(X[i] - X[j], axis=1) * (1 + 0.1 * rng.standard_normal(i.size))
+    known = Measured.of(i, j, length, "relative")
+    for start in (X, np.vstack([np.tile(X[0], (16, 1)), X[16:]])):
+        end = refined(start, known, np.arange(16))
+        J = jacobian(end, known, 16)
+        unit = (end[i] - end[j]) / np.linalg.norm(end[i] - end[j], axis=1)[:, None]
+        H = J.T @ J + across(end, known, unit, 16)
+        assert np.linalg.eigvalsh(H)[0] > -1e-5 * np.trace(H) / len(H)
+
+
+def across(X, known, unit, n):
+    """The part of the Hessian of half the sum of squares that the second derivatives of lengths add."""
+    d, length = X.shape[1], np.linalg.norm(X[known.i] - X[known.j], axis=1)
+    bend = (length - known.d) / known.sigma**2 / length
+    H = np.zeros((len(X), d, len(X), d))
+    for a, b, share, u in zip(known.i, known.j, bend, unit, strict=True):
+        block = share * (np.eye(d) - np.outer(u, u))
+        for one, other, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
+            H[one, :, other, :] += sign * block
+    return H[:n, :, :n].reshape(n * d, n * d)
