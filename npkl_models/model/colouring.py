@@ -34,11 +34,15 @@ def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str,
 
 
 def _conflict(near: Sequence[set[int]], link: dict[tuple[int, int], list[int]], k: int) -> str:
-    """A clique of k + 1 groups by its cannot-links; an empty text if none was found."""
-    found = _clique(near, k + 1)
-    links = sorted(link[min(a, b), max(a, b)] for at, a in enumerate(found) for b in found[at + 1 :])
-    named = ", ".join(f"{i}-{j}" for i, j in links)
-    return f": {named} {'is' if len(links) == 1 else 'are'} all apart" if links else ""
+    """A clique of k + 1 groups, or an odd cycle, by its cannot-links; an empty text if none was found."""
+    found, why = _clique(near, k + 1), "all apart"
+    ends = [(a, b) for at, a in enumerate(found) for b in found[at + 1 :]]
+    if not found and k == 2:
+        found, why = _odd_cycle(near), "an odd cycle"
+        ends = [*zip(found, [*found[1:], *found[:1]], strict=True)]
+    links = [link[min(a, b), max(a, b)] for a, b in ends]
+    named = ", ".join(f"{i}-{j}" for i, j in (sorted(links) if why == "all apart" else links))
+    return f": {named} {'is' if len(links) == 1 else 'are'} {why}" if links else ""
 
 
 def neighbours(pairs: Pairs) -> tuple[list[set[int]], dict[tuple[int, int], list[int]]]:
@@ -118,6 +122,30 @@ def _clique(near: Sequence[set[int]], size: int) -> list[int]:
             common &= near[w]
         if len(found) == size:
             return found
+    return []
+
+
+def _odd_cycle(near: Sequence[set[int]]) -> list[int]:
+    """The vertices of an odd cycle; an empty list if there is none."""
+    above: dict[int, int] = {}
+    side: dict[int, int] = {}
+    for start in range(len(near)):
+        if start in side:
+            continue
+        side[start], queue = 0, [start]
+        for v in queue:  # grows
+            for w in near[v]:
+                if w not in side:
+                    side[w], above[w] = 1 - side[v], v
+                    queue.append(w)
+                elif side[w] == side[v]:
+                    ways = [[one] for one in (v, w)]
+                    for way in ways:
+                        while way[-1] != start:
+                            way.append(above[way[-1]])
+                    shared = next(one for one in ways[0] if one in ways[1])
+                    one, two = (way[: way.index(shared)] for way in ways)
+                    return [*one, shared, *reversed(two)]
     return []
 
 
