@@ -95,6 +95,7 @@ LATER = (
     "model/test_pairs.py::test_pairs_from_labels_are_uniform",
     "papers/test_papers.py::test_fast_solvers_prove_themselves_on_bundled_sets",
     "feasibility/test_anchored.py::test_a_split_does_not_keep_its_problem_alive",
+    "presolve/test_presolve_steps.py::test_of_many_parts_the_small_ones_are_one",
     "printed/test_bcdkl.py::test_the_printed_row_program_stalls_and_says_so",
     "proof/test_bounds.py::test_a_sparse_factorisation_proves_where_fill_is_small",
     "show/test_html.py::test_the_handout_has_all_on_one_page",

@@ -103,7 +103,7 @@ def test_a_cluster_that_loses_a_worker_ends_all_its_work(tmp_path):
     distributed = pytest.importorskip("distributed")
     marks, kept = tmp_path / "marks", tmp_path / "kept"
     marks.mkdir()
-    far = np.repeat([0.0, 90.0], 40)[:, None]
+    far = np.repeat([0.0, 90.0], 40)[:, None]  # two parts
     X, y = np.random.default_rng(0).normal(size=(80, 2)) + far, np.arange(80) % 2 + 2 * (far[:, 0] > 0)
     must = nm.Pairs.from_labels(y, 40, 0, 0).must_link
     problem = nm.pcp(nm.laplacian(X, 5, shift=0.1), nm.Pairs(80, must, [(0, 1), (40, 41)]))
@@ -139,6 +139,7 @@ def test_a_cluster_that_loses_a_worker_ends_all_its_work(tmp_path):
     assert len(list(kept.glob("*.json"))) == 6
     assert len({path.suffix for path in marks.iterdir()}) >= 2
     here = works()
+    assert "2 independent parts" in here[0].message
     np.testing.assert_array_equal(there[0].V, here[0].V)
     assert there[0].certificate.bound == here[0].certificate.bound
     for one, other in zip(there[1:], here[1:], strict=True):

@@ -81,7 +81,7 @@ class Backend:
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot take this problem: it {reason}")
         presolved = FACES.apply(problem) if FACES.accepts(problem) else None
-        whole = problem if presolved is None else presolved.problem
+        whole = problem if presolved is None else presolved.problems[0]
         with quiet():
             try:
                 units = Units(whole, whole) if parsed.as_stated else own_units(whole)

@@ -12,22 +12,25 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.step import Step
-from npkl_models.presolve.steps import STEPS
+from npkl_models.presolve.step import Smaller, Step
+from npkl_models.presolve.steps import PARTS
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, is_real, require
+from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
 from npkl_models.solve.registry import backends
-from npkl_models.solve.undone import gap_of, judged, of_whole
+from npkl_models.workers import here, spread
 
 FAR_OFF = 0.1  # a point with a larger relative gap is no good start
-SHARPER = 0.3  # a smaller problem is solved to this share of tol
+SHARPER = 0.3  # parts of a problem are solved to this share of tol
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 WITHOUT_END = float("inf")
 FOLLOWERS = 2  # backends that may follow the sure backend, or the first one if there is no sure backend
@@ -87,35 +90,35 @@ class Portfolio:
     def solve(
         self, problem: Statement, options: dict[str, Any], costs: Mapping[str, Cost] | None = None
     ) -> Solution:
-        """Solve a problem: a smaller problem in its place if a presolve step accepts it, else in stages.
+        """Solve a problem: smaller problems in its place if a presolve step accepts it, else in stages.
 
         ``costs`` are the `candidates` of the problem, if they are known.
         """
         given = Options(time_limit=options.get("time_limit")).time_limit
         limit = WITHOUT_END if given is None else given
-        steps = () if options.get(START) is not None else STEPS
+        steps = () if options.get(START) is not None else PARTS
         return self._presolved(problem, options, limit, steps, costs)
 
     def _presolved(
-        self, problem: Statement, options: dict[str, Any], limit: float, steps: tuple[Step, ...],
+        self, problem: Statement, options: dict[str, Any], limit: float, steps: tuple[Step, ...] = PARTS,
         costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
         """Take the first step that accepts the problem, solve what it leaves, and judge the whole.
 
-        The smaller problem takes the steps that follow. If the whole is not certified, the quickest sure
+        The smaller problems take the steps that follow. If the whole is not certified, the quickest sure
         backend solves it without a step, and the better solution is returned.
         """
-        at = next((k for k, step in enumerate(steps) if step.accepts(problem)), None)
+        accepts = (k for k, step in enumerate(steps) if step.accepts(problem))
+        at = next(accepts, None)
         if at is None:
             return self.in_stages(problem, options, limit, costs=costs)
-        step, started = steps[at], time.perf_counter()
-        smaller, own = step.apply(problem), options | {"tol": SHARPER * _tol(options)}
-        if options.get("callback") is not None:
-            own["callback"] = of_whole(options["callback"], smaller)
-        found = self._presolved(smaller.problem, own, limit, steps[at + 1 :])
-        inner = (None, None) if found.V is None else (found.V, found.certificate.multipliers)
-        V, y = smaller.undo(inner)
-        best = judged(problem, found, V, y, options, step.words)
+        step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
+        smaller = step.apply(problem)
+        own = options | {"tol": SHARPER * _tol(options)}
+        found = self._in_turn(smaller, own, limit, rest, type(problem))
+        V, y = smaller.undo(*points(smaller, found))
+        words = step.words.format(len(smaller.problems))
+        best = judged(problem, in_one(found), V, y, options, words)
         left = limit - (time.perf_counter() - started)
         if best.status in (*PROVED, Status.STOPPED) or left <= 0:
             return best
@@ -126,8 +129,30 @@ class Portfolio:
         quickest = min(sure, key=lambda name: costs[name].seconds)
         whole = self.in_stages(problem, options, left, [(quickest, WITHOUT_END)], costs)
         if whole.V is not None and y is not None and whole.status not in (*PROVED, Status.STOPPED):
-            whole = judged(problem, whole, whole.V, y, options, step.words)
+            whole = judged(problem, whole, whole.V, y, options, words)
         return replace(_kept(whole, best), attempts=(*best.attempts, *whole.attempts))
+
+    def _in_turn(
+        self, smaller: Smaller, options: dict[str, Any], limit: float, steps: tuple[Step, ...],
+        kind: type[Statement],
+    ) -> list[Solution]:  # fmt: skip
+        """Solve one part after the other, until the time is up or the callback stops the run.
+
+        On a cluster that joblib is configured for, each worker solves a part, without a limit or a callback.
+        """
+        free = limit == WITHOUT_END and options.get("callback") is None
+        if len(smaller.problems) > 1 and free and not here():
+            solve = partial(_numbered, kind, self, options, steps)
+            return [one for _, one in sorted(spread(solve, enumerate(smaller.problems)), key=itemgetter(0))]
+        started, found, own = time.perf_counter(), list[Solution](), dict(options)
+        for part in smaller.problems:
+            left = limit - (time.perf_counter() - started)
+            if options.get("callback") is not None:
+                own["callback"] = of_all(options["callback"], smaller, found)
+            found.append(self._presolved(part, *_within(left, own), steps))
+            if found[-1].status is Status.STOPPED or left <= 0:
+                break
+        return found
 
     def in_stages(
         self, problem: Statement, options: dict[str, Any], limit: float,
@@ -153,6 +178,21 @@ class Portfolio:
             if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and without_bound):
                 break  # another backend would not find a bound either
         return _summed(best, attempts, cut)
+
+
+def _numbered(
+    kind: type[Statement], portfolio: Portfolio, options: dict[str, Any], steps: tuple[Step, ...], k: int,
+    part: Statement,
+) -> tuple[int, Solution]:  # fmt: skip
+    """The solution of a part, with its number; the module of the class ``kind`` registers all backends."""
+    return k, portfolio._presolved(part, options, WITHOUT_END, steps)
+
+
+def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """The options with the time that is left as their time limit, and that time."""
+    if left == WITHOUT_END:
+        return options, left
+    return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
 
 
 AUTO = Portfolio()

@@ -184,3 +184,20 @@ def test_where_none_is_sure_the_next_one_follows(seed):
     assert solution.status is nm.Status.OPTIMAL
     assert solution.attempts[0].backend == "simple_npkl"
     assert len(solution.attempts) == 2
+
+
+def parts(k=3, n=12):
+    """Groups far apart, with pairs within each."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(n, 2)) + 50 * a for a in range(k)])
+    i = np.arange(0, n * k, 3)
+    must, cannot = np.stack([i, i + 1], axis=1), np.stack([i, i // n * n + (i + 5) % n], axis=1)
+    return nm.npkl(nm.laplacian(X, 3, shift=0.1), nm.Pairs(n * k, must, cannot), loss="squared_hinge")
+
+
+def test_parts_are_solved_in_turn_and_a_callback_sees_them():
+    seen = []
+    found = parts().solve(callback=lambda it: seen.append(it.iteration))
+    assert found.is_optimal(1e-6)
+    assert "3 independent parts" in found.message
+    assert len(seen) > 2
