@@ -52,6 +52,7 @@ class Averaged:
     own_rates: Array  # annotators x 2
     value: float  # the number by which the best place was chosen
     accuses: bool  # whether Schwarz's criterion accepts rates above the smallest one
+    trust: float | None  # power of the neighbours' word; None for a partition that is kept as it is
     misled: float = 0.0  # share of the pairs with several answers that mislead all annotators
 
 
@@ -179,7 +180,8 @@ class Search:
             right = self._ascend(_without(best), partial(self._steps, first=2))
             accuses = self.value(best) - self.value(right) > self.price
         own = self.own, self.own_rates(best)
-        return Averaged(points, together, rates, *own, self.value(best), accuses, self.answers.misled)
+        trust = float(TRUST[best.at[1]])
+        return Averaged(points, together, rates, *own, self.value(best), accuses, trust, self.answers.misled)
 
 
 def with_own(rates: Array, own: Array) -> Array:

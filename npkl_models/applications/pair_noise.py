@@ -26,7 +26,7 @@ from scipy.optimize import linear_sum_assignment
 from npkl_models.applications.annotators import MISLED, AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import USUAL, Averaged, Search
-from npkl_models.applications.partitions import Witnesses, first_beliefs, mixed
+from npkl_models.applications.partitions import Witnesses, first_beliefs, mixed, scaled_edges
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_matrix, real_number, whole_array, whole_number
@@ -51,7 +51,7 @@ class PairNoise:
     rates : tuple of (float, float)
         Estimated probability of a wrong answer about two points of one cluster, and about points of two.
     log_evidence : float
-        What the answers say for the clusters of the best result; it compares results.
+        What the answers and the graph say for the clusters of the best result; it compares results.
     accuses : bool
         Whether estimated rates explain the pairs so much better than the smallest rate that Schwarz's
         criterion accepts them. False for a given rate.
@@ -102,6 +102,7 @@ def looks(count: int) -> str:
 def pair_noise(
     graph: Matrix, pairs: Pairs, starts: Sequence[Index], n_clusters: int, noise: float | str = "auto",
     annotated: AnnotatedPairs | None = None, others: Sequence[Averaged] = (),
+    as_they_are: Sequence[Index] = (),
 ) -> PairNoise:  # fmt: skip
     """Find the wrong pairs, the rates of wrong answers, and the clusters.
 
@@ -121,6 +122,8 @@ def pair_noise(
         All answers to the pairs, if several annotators answered; ``pairs`` are then ``annotated.pairs``.
     others : sequence of Averaged, optional
         The ``parts`` of an earlier result for the same answers, which are mixed in.
+    as_they_are : sequence of ndarray of int, shape (n,)
+        Further partitions, which are mixed in without a search that begins at them.
 
     Returns
     -------
@@ -134,8 +137,11 @@ def pair_noise(
     """
     n_clusters = whole_number(n_clusters, "n_clusters", 2)
     graph = _read(graph, pairs, annotated)
-    starts = [_clusters(one, "starts", pairs.n, n_clusters) for one in starts]
-    if not (starts or others):
+    starts, as_they_are = (
+        [_clusters(one, name, pairs.n, n_clusters) for one in given]
+        for given, name in ((starts, "starts"), (as_they_are, "as_they_are"))
+    )
+    if not (starts or as_they_are or others):
         raise ProblemError("starts must hold at least one partition of the points, got none")
     fixed = None if noise == "auto" else rate(noise)
     mean = neighbour_mean(graph)
@@ -143,8 +149,9 @@ def pair_noise(
         answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
     else:
         answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
-    witnesses = Witnesses(answers, fixed)
+    witnesses = Witnesses(scaled_edges(graph), answers, fixed)
     parts = [*others, *(_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts))]
+    parts += [witnesses.as_it_is(labels, n_clusters) for labels in different(as_they_are)]
     whole = mixed(parts, witnesses)
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates

@@ -1,4 +1,19 @@
-"""What the answers to the pairs say for a partition of the points, and means over several partitions."""
+"""What speaks for a partition of the points: the answers to the pairs, and the edges of the graph.
+
+The answers have been read by whoever made the partition, so they alone would choose the partition that
+believes each of them. The graph is a second witness. Its edges are taken for a random graph with given
+degrees, in which an edge within a cluster is more probable than one between clusters by an unknown factor
+(a planted partition). At the most probable factor the logarithm of the likelihood is
+
+    W_in log(W_in / E_in) + W_out log(W_out / E_out),
+
+where W are the weights of the edges within and between clusters, and E what the degrees alone lead to expect;
+it is 0 if there are fewer edges within clusters than expected. Edges are no independent witnesses, so this
+number counts 0.4 log(trust) times, where trust is the power of the neighbours' word that explains the answers
+best.
+
+Sources: Karrer & Newman, Physical Review E 83 (2011); Newman, Physical Review E 94 (2016).
+"""
 
 from __future__ import annotations
 
@@ -7,14 +22,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from scipy.special import logit, xlogy
 
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import RATES, Averaged
-from npkl_models.linalg import Array, Index
+from npkl_models.applications.noise_search import ENOUGH, RATES, Averaged
+from npkl_models.applications.signed import affinities
+from npkl_models.linalg import Array, Index, Matrix
 
 FIRST = 0.9  # belief in the first cluster of a point
+KEPT = 0.98  # the same of a partition that is kept as it is
+HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
 LARGEST = 0.45  # the largest rate of wrong answers
 TURNS = 10  # number of times that rates and misleading pairs follow from each other
@@ -22,8 +42,12 @@ TURNS = 10  # number of times that rates and misleading pairs follow from each o
 
 @dataclass(frozen=True, eq=False)
 class Witnesses:
-    """The answers; ``fixed`` is the rate of wrong answers if it is known."""
+    """The answers, and the edges (n x n) as `scaled_edges` returns them.
 
+    ``fixed`` is the rate of wrong answers if it is known.
+    """
+
+    edges: Matrix
     answers: Answers
     fixed: float | None
 
@@ -61,13 +85,44 @@ class Witnesses:
         same = labels[self.answers.i] == labels[self.answers.j]
         return float(np.where(same, together, separate).sum())
 
-    def judged(self, labels: Index) -> float:
-        """What the answers say for a partition at the rates that they have with it."""
-        return self.of_answers(labels, *self.rates(labels)[1:])
+    def of_graph(self, labels: Index) -> float:
+        """Logarithm of the likelihood of the edges, relative to that of one cluster."""
+        degree = np.asarray(self.edges.sum(axis=1)).ravel()
+        whole = float(degree.sum())
+        if whole == 0:
+            return 0.0
+        edges = sp.coo_array(self.edges)
+        inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
+        expected = float(np.sum(np.bincount(labels, degree) ** 2)) / whole
+        shares = np.array([[inside, expected], [whole - inside, whole - expected]])
+        told, awaited = np.maximum(shares, 0.0).T
+        if inside <= expected:
+            return 0.0
+        return float(np.sum(xlogy(told, told / np.maximum(awaited, 1e-12 * whole)))) / 2
+
+    def judged(self, labels: Index, trust: float) -> float:
+        """What answers and graph say for a partition; ``trust`` is the power of the neighbours' word."""
+        heard = HEARD * max(float(np.log(trust)), 0.0)
+        return self.of_answers(labels, *self.rates(labels)[1:]) + heard * self.of_graph(labels)
+
+    def as_it_is(self, labels: Index, k: int) -> Averaged:
+        """The result of a partition that is kept as it is, with the rates that it leaves to the answers."""
+        points = first_beliefs(labels, k, KEPT)
+        common, own, answers = self.rates(labels)
+        before = np.einsum("ec,ec->e", points[answers.i], points[answers.j])
+        together, separate, _ = answers.likelihood(own)
+        said = before * together
+        said = said / (said + (1 - before) * separate)
+        value = self.of_answers(labels, own, answers)
+        right = self.of_answers(labels, np.full((answers.annotators, 2), RATES[0]))
+        price = float(np.log(max(len(answers), ENOUGH))) / 2
+        accuses = self.fixed is None and value - right > price
+        added = logit(own) - logit(common) if answers.annotators > 1 else np.zeros((1, 2))
+        return Averaged(points, said, common, added, own, value, accuses, None, answers.misled)
 
 
 class Mixed(NamedTuple):
-    """The result that the answers speak for most, what they say for it, and means over all results.
+    """The result that answers and graph speak for most, what they say for it, and means over all results.
 
     ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Averaged`.
     """
@@ -82,12 +137,13 @@ class Mixed(NamedTuple):
 def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
     """The mean of the results of several first clusters (Hoeting et al., Statistical Science 14, 1999).
 
-    Each result is weighted by a power below 1 of what the answers say for its clusters. Only results
+    Each result is weighted by a power below 1 of what answers and graph say for its clusters. Only results
     with the largest number of clusters are mixed.
     """
     sizes = [np.unique(part.points.argmax(axis=1)).size for part in parts]
     kept = [part for part, size in zip(parts, sizes, strict=True) if size == max(sizes)]
-    judged = np.array([witnesses.judged(part.points.argmax(axis=1)) for part in kept])
+    trust = min((part.trust for part in parts if part.trust is not None), default=1.0)
+    judged = np.array([witnesses.judged(part.points.argmax(axis=1), trust) for part in kept])
     best = kept[int(judged.argmax())]
     share = np.exp((judged - judged.max()) / TEMPER)
     share /= share.sum()
@@ -110,3 +166,13 @@ def first_beliefs(labels: Index, k: int, share: float = FIRST) -> Array:
     beliefs = np.full((labels.size, k), (1 - share) / k)
     beliefs[np.arange(labels.size), labels] += share
     return beliefs
+
+
+def scaled_edges(graph: Matrix) -> Matrix:
+    """The weights of the edges (n x n, no diagonal) of a graph or Laplacian, scaled to count edges.
+
+    Their sum is the number of equal edges with the same ratio of the squared sum to the sum of squares.
+    """
+    A = affinities(graph)
+    squares = float(np.sum(A.data**2))
+    return A * (float(A.data.sum()) / squares) if squares else A

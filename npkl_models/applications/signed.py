@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -108,17 +109,20 @@ def _left(A: Matrix, values: Array, V: Array, start: Array) -> tuple[float, Arra
 
 
 def propagated_spectral(
-    graph: Matrix, pairs: Pairs, n_clusters: int, n_init: int = 20, random_state: int | None = 0
+    graph: Matrix, pairs: Pairs, n_clusters: int, n_init: int = 20, random_state: int | None = 0,
+    everywhere: bool = False,
 ) -> Index:  # fmt: skip
     """Clusters by spectral clustering, with affinities that the pairs change, also far from their points.
 
     The pairs, +1 and -1, spread along both their ends as a walk does that goes on with probability 0.6. The
     value F_ij of an edge is what arrives there, divided by the largest. The affinity w of the edge becomes
     1 - (1 - F)(1 - w) if F >= 0, and (1 + F) w otherwise. A pair counts as an edge, with affinity 0 if the
-    graph has none; after Lu & Peng, "Exhaustive and Efficient Constraint Propagation", International Journal
-    of Computer Vision 103, 2013, algorithm 1, who change all entries. All else is as in `signed_spectral`.
+    graph has none. With ``everywhere`` the affinities of all pairs of points change, in dense matrices, as in
+    Lu & Peng, "Exhaustive and Efficient Constraint Propagation", International Journal of Computer Vision
+    103, 2013, algorithm 1. All else is as in `signed_spectral`.
     """
-    return _clustered(propagated_graph, graph, pairs, n_clusters, n_init, random_state)
+    spread = partial(propagated_graph, everywhere=everywhere)
+    return _clustered(spread, graph, pairs, n_clusters, n_init, random_state)
 
 
 def _clustered(
@@ -135,13 +139,15 @@ def spectral_rows(A: Matrix, count: int) -> Array:
     return leading(sp.csr_array(scale @ A @ scale), count)
 
 
-def propagated_graph(graph: Matrix, pairs: Pairs) -> Matrix:
-    """The changed affinities, a sparse matrix (n x n) with the edges and the pairs."""
+def propagated_graph(graph: Matrix, pairs: Pairs, everywhere: bool = False) -> Matrix:
+    """The changed affinities, a sparse matrix (n x n) with the edges and the pairs, or with all entries."""
     W = affinities(graph, pairs.n)
     scale = degree_scale(W)
     W = sp.csr_array(scale @ W @ scale)
     ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
     Z = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=W.shape)
+    if everywhere:
+        return sp.csr_array(_changed(W.toarray(), _everywhere(W, Z)))
     where = sp.coo_array(abs(W) + abs(Z))
     i, j = where.row, where.col
     w = np.asarray(W[i, j]).ravel()
@@ -152,6 +158,13 @@ def _changed(w: Array, F: Array) -> Array:
     """Affinities w after the spread F, which is divided by its largest value."""
     F = F / max(float(np.abs(F).max(initial=0.0)), 1e-300)
     return np.asarray(np.where(F >= 0, 1 - (1 - F) * (1 - w), (1 + F) * w))
+
+
+def _everywhere(W: Matrix, Z: Matrix) -> Array:
+    """The spread of the pairs Z to all entries: R Z R' with R = (1 - a) (I - a W)^-1 and a = 0.6."""
+    R = np.linalg.solve(np.eye(W.shape[0]) - REACH * W.toarray(), (1 - REACH) * np.eye(W.shape[0]))
+    F = R @ (Z @ R.T)
+    return np.asarray((F + F.T) / 2)
 
 
 def _spread(W: Matrix) -> Matrix:

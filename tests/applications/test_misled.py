@@ -14,6 +14,7 @@ from npkl_models.applications.annotators import annotated_pairs
 from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.pair_noise import pair_noise
+from npkl_models.applications.partitions import Witnesses, scaled_edges
 from npkl_models.applications.signed import propagated_graph
 
 WINE = nm.datasets.load("wine")
@@ -111,6 +112,19 @@ def test_very_many_answers_to_one_pair_have_finite_probabilities(noise, count):
         assert np.isfinite(found.log_evidence)
 
 
+def test_a_graph_with_more_edges_between_clusters_says_nothing_for_them():
+    rng = np.random.default_rng(0)
+    both = nm.laplacian(rng.normal(size=(60, 1)), 6)
+    edges = scaled_edges(both)
+    side = np.argsort(np.argsort(edges @ np.arange(60.0))) % 2
+    pairs = nm.Pairs(60, [(0, 1)], [(1, 2)])
+    told = Witnesses(edges, Answers(60, pairs.i, pairs.j, pairs.sign > 0), None)
+    across = np.array([[0.0, 1.0], [1.0, 0.0]])
+    two = Witnesses(scaled_edges(across), Answers(2, np.array([0]), np.array([1]), np.array([True])), None)
+    assert two.of_graph(np.array([0, 1])) == 0
+    assert told.of_graph(side) >= 0
+
+
 def test_many_pairs_take_little_memory():
     n, m = 2_000, 40_000
     rng = np.random.default_rng(0)
@@ -156,6 +170,7 @@ PAIRS = nm.Pairs.from_labels(Y, 10, 10, random_state=0)
     (lambda: pair_noise(L, PAIRS, [], 2), "starts must hold at least one"),
     (lambda: pair_noise(L, PAIRS, [Y + 1], 2), "starts must hold clusters 0..1"),
     (lambda: pair_noise(L, PAIRS, [Y[:9]], 2), "starts must hold clusters 0..1"),
+    (lambda: pair_noise(L, PAIRS, [Y], 2, as_they_are=[-Y]), "as_they_are must hold clusters"),
     (lambda: pair_noise(L[:9][:, :9], PAIRS, [Y], 2), "graph must be finite and of shape"),
     (lambda: pair_noise(L * np.nan, PAIRS, [Y], 2), "graph must be finite and of shape"),
     (lambda: pair_noise(L, PAIRS, [Y], 2.0), "n_clusters must be an integer"),

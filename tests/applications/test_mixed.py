@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.applications.beliefs import Answers
@@ -15,7 +16,13 @@ NONE = np.zeros((1, 2))
 
 def part(points, together, value):
     rates = np.array([0.1, 0.1])
-    return Averaged(points, together, rates, NONE, rates[None], value, True)
+    return Averaged(points, together, rates, NONE, rates[None], value, True, 1.0)
+
+
+def witnesses(answers, fixed):
+    """The answers without any edge."""
+    n = answers.sums.shape[0]
+    return Witnesses(sp.csr_array((n, n)), answers, fixed)
 
 
 def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
@@ -23,7 +30,7 @@ def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
     points = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]])
     one = part(points, np.array([0.6]), -5.0)
     two = part(points[:, ::-1], np.array([0.6]), -5.0)
-    np.testing.assert_allclose(mixed([one, two], Witnesses(answers, 0.1)).points, points)
+    np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).points, points)
 
 
 def test_clusters_that_break_many_answers_count_for_nothing():
@@ -33,7 +40,7 @@ def test_clusters_that_break_many_answers_count_for_nothing():
     right[: n // 2] = [0.2, 0.8]  # two points of each pair are in one cluster
     wrong = np.tile([[0.9, 0.1], [0.2, 0.8]], (n // 2, 1))  # and here in two
     one, two = (part(points, np.full(n // 2, 0.6), 0.0) for points in (right, wrong))
-    both = mixed([two, one], Witnesses(answers, 0.1))
+    both = mixed([two, one], witnesses(answers, 0.1))
     assert both.best is one
     np.testing.assert_allclose(both.points, right, atol=1e-9)
 
@@ -42,13 +49,13 @@ def test_probabilities_of_pairs_are_means_weighted_as_the_clusters_are():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     points = np.array([[0.9, 0.1], [0.2, 0.8]])
     one, two = part(points, np.array([0.9]), -5.0), part(points[:, ::-1], np.array([0.5]), -5.0)
-    np.testing.assert_allclose(mixed([one, two], Witnesses(answers, 0.1)).together, [0.7])
+    np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).together, [0.7])
 
 
 def test_a_known_rate_is_reported_as_it_was_given():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     first = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6]), -5.0)
-    found = mixed([first, replace(first, value=-6.3), replace(first, value=-7.1)], Witnesses(answers, 0.2))
+    found = mixed([first, replace(first, value=-6.3), replace(first, value=-7.1)], witnesses(answers, 0.2))
     assert found.rates.tolist() == [0.2, 0.2]
 
 
@@ -56,7 +63,7 @@ def test_results_with_an_empty_cluster_are_left_out():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]), -9.0)
     empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]), -5.0)
-    assert mixed([empty, full], Witnesses(answers, 0.1)).best is full
+    assert mixed([empty, full], witnesses(answers, 0.1)).best is full
 
 
 def test_later_first_clusters_are_mixed_in():
