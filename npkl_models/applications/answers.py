@@ -35,7 +35,6 @@ FALL = 1e-4  # a rough descent ends if a step lowers its objective by this share
 COMPARED = 1e-3  # the same of refinements that are only compared
 STEPS = 100  # of a rough descent
 MARGIN = 0.003  # a smaller penalty must answer more held-out comparisons by this share
-SURVIVORS = (3, 2)  # ways that are left after the first part, and after the second
 
 Way = tuple[str | None, int]  # a refinement and its number of dimensions; None and 0 for the kernel itself
 
@@ -164,17 +163,16 @@ class HeldAnswers:
         return found
 
     def way(self, ways: list[Way], factors: list[Array]) -> Way:
-        """The way that answers most held-out comparisons; few are left after each part."""
-        told: dict[Way, list[float]] = {way: [] for way in ways}
-        for at, (V, part) in enumerate(zip(factors, self.parts, strict=True)):
-            leading = {size: led(V, size) for size in {size for _, size in ways if size}}
-            for kind, size in ways:
-                W = V if kind is None else refined(leading[size], part.known, kind, COMPARED)
-                told[kind, size].append(answered(W, part.unknown))
-            best = sorted(ways, key=lambda way: -float(np.mean(told[way])))
-            kept = best[: SURVIVORS[min(at, len(SURVIVORS) - 1)]]
-            ways = [way for way in ways if way in kept]
-        return best[0]
+        """The way that answers most held-out comparisons."""
+
+        def told(way: Way) -> float:
+            kind, size = way
+            if kind is None:
+                return self._mean(factors)
+            every = zip(factors, self.parts, strict=True)
+            return self._mean([refined(led(V, size), part.known, kind, COMPARED) for V, part in every])
+
+        return max(ways, key=told)
 
     def _mean(self, factors: list[Array]) -> float:
         every = zip(factors, self.parts, strict=True)

@@ -1,8 +1,7 @@
 """Local refinement of an ordinal embedding: objectives that are not convex in the kernel.
 
-All start at the leading coordinates of a certified optimum and end at a local minimum; nothing is proved of
-them. t_ste and ckl bound what one wrong answer can cost by the logarithm of a distance. ste and gnmds are
-the logistic loss and the hinge without a penalty of the trace: few dimensions limit them.
+Both start at the leading coordinates of a certified optimum and end at a local minimum; nothing is proved of
+them. They bound what one wrong answer can cost by the logarithm of a distance.
 """
 
 from __future__ import annotations
@@ -100,19 +99,6 @@ def ckl(near: Array, far: Array, floor: float) -> Slopes:
     return float(np.sum(np.log(both / other))), inverse, inverse - 1 / other
 
 
-def ste(near: Array, far: Array) -> Slopes:
-    """The logistic loss of the difference (van der Maaten & Weinberger, MLSP 2012, eq. (3))."""
-    total, slope = softplus(near - far)
-    return total, slope, -slope
-
-
-def gnmds(near: Array, far: Array) -> Slopes:
-    """The hinge of the difference with the margin one (Agarwal et al., AISTATS 2007)."""
-    short = np.maximum(0.0, 1 + near - far)
-    slope = (short > 0).astype(float)
-    return float(short.sum()), slope, -slope
-
-
 def softplus(z: Array) -> tuple[float, Array]:
     """The sum of ln(1 + exp(z_e)), and its slopes, from one exponential that cannot overflow."""
     small = np.exp(-np.abs(z))
@@ -120,8 +106,7 @@ def softplus(z: Array) -> tuple[float, Array]:
     return float(np.sum(np.maximum(z, 0.0) + np.log1p(small))), np.where(z >= 0, 1.0, small) / both
 
 
-REFINEMENTS = ("t_ste", "ckl", "ste", "gnmds")
-SCALED = ("t_ste", "ckl")  # objectives with a size of their own, whatever that of the start
+REFINEMENTS = ("t_ste", "ckl")  # objectives with a size of their own, whatever that of the start
 
 
 def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = ACCURACY) -> Array:
@@ -136,9 +121,9 @@ def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = A
     size = float(np.mean(compared.distances(V)[1]))
     if not size > 0:
         return V
-    start = V / np.sqrt(size / r) if kind in SCALED else V  # distances of the size of r
     rules: dict[str, Rule] = {
-        "t_ste": lambda near, far: t_ste(near, far, r), "ckl": lambda near, far: ckl(near, far, FLOOR * r),
-        "ste": ste, "gnmds": gnmds,
-    }  # fmt: skip
+        "t_ste": lambda near, far: t_ste(near, far, r),
+        "ckl": lambda near, far: ckl(near, far, FLOOR * r),
+    }
+    start = V / np.sqrt(size / r)  # distances of the size of r
     return compared.descend(start, rules[kind], 0.0, accuracy, STEPS)

@@ -1,9 +1,9 @@
 """The default strategy: the backend with the shortest predicted time first, then the sure backend.
 
 The time of a first-order solver depends on the condition of the problem; that of a sure solver does not, and
-can be predicted. The first-order solver may do as much work as is predicted for the sure solver, and up to
-three times as much while its rate of convergence promises an earlier end. Then it hands over. Together the
-two need at most about four times the work of the better one. Work is counted (`allowance`), not timed.
+can be predicted. The first-order solver may do three times as much work as is predicted for the sure solver.
+Then it hands over. Together the two need at most about four times the work of the better one. Work is counted
+(`allowance`), not timed.
 """
 
 from __future__ import annotations
@@ -161,14 +161,13 @@ class Portfolio:
         """Try the backends in turn until a solution is certified; the best solution, with all attempts."""
         costs = candidates(problem, options)[0] if costs is None else costs
         plan = self.stages(costs, options) if plan is None else plan
-        rival = costs.get(plan[1][0]) if len(plan) > 1 and plan[1][1] > plan[0][1] else None
         started, best, cut = time.perf_counter(), None, False
         attempts: list[Attempt] = []
         for name, most in plan:
             left = limit - (time.perf_counter() - started)
             if best is not None and left <= 0:
                 break
-            allowance = _allowance(problem, options, most, None if attempts else rival)
+            allowance = Allowance(most)
             found = _attempt(problem, name, options, left, best, allowance)
             if found is None:
                 continue
@@ -202,11 +201,6 @@ AUTO = Portfolio()
 
 def _tol(options: Mapping[str, Any]) -> float:
     return Options(tol=options.get("tol", Options.tol)).tol
-
-
-def _allowance(problem: Statement, options: Mapping[str, Any], most: float, rival: Cost | None) -> Allowance:
-    """The allowance of a run; ``rival`` is the cost of the sure backend that follows."""
-    return Allowance(most, *(() if rival is None else (rival.seconds, _tol(options), problem.reference)))
 
 
 def _attempt(

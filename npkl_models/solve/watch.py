@@ -215,8 +215,7 @@ class RunMonitor:
             return Status.TIME_LIMIT
         if self.allowance is None or not self.rows:
             return None
-        ends = self.allowance.ends(work + self.work, self.rows[-1].objective)
-        return Status.ITERATION_LIMIT if ends else None
+        return Status.ITERATION_LIMIT if self.allowance.ends(work + self.work) else None
 
     def _asked(self, callback: Callable[[Iterate], bool | None], V: Array | None) -> bool:
         """Whether the callback stops the run; V is read-only, and the callback's error is remembered."""

@@ -7,7 +7,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.answers import read_answers
-from npkl_models.applications.refine import REFINEMENTS, ckl, gnmds, refined, ste, t_ste
+from npkl_models.applications.refine import REFINEMENTS, ckl, refined, t_ste
 from npkl_models.formulations.comparisons import answered, ordinal_answers
 
 X = np.random.default_rng(0).normal(size=(30, 2))
@@ -49,8 +49,6 @@ def test_slopes_of_the_refinements(kind):
     rule = {
         "t_ste": lambda a, b: t_ste(a, b, 3),
         "ckl": lambda a, b: ckl(a, b, 0.2),
-        "ste": ste,
-        "gnmds": gnmds,
     }[kind]
     _, of_near, of_far = rule(near, far)
     for k in range(7):

@@ -49,10 +49,10 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 44_100),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_950),
     "lines of tests": (lambda: lines(TESTS), 30_600),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 700),
-    "public names": (lambda: len(nm.__all__), 100),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 690),
+    "public names": (lambda: len(nm.__all__), 98),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }

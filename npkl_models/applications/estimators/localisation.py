@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.estimators.solved import COUNT, POSITIVE, CertifiedEstimator, certified_factor
-from npkl_models.applications.localisable import localisable
-from npkl_models.applications.located import Measured, refined, uncertainty
+from npkl_models.applications.located import Measured, aligned, refined, uncertainty
 from npkl_models.errors import ProblemError, keywords
 from npkl_models.formulations.distances import between, distances, positions
-from npkl_models.formulations.known_distances import read_anchors, read_distances
-from npkl_models.linalg import Array, Index
+from npkl_models.formulations.known_distances import Anchors, read_anchors, read_distances
+from npkl_models.linalg import Array, Index, Mask
 
 CHECK = 1e-4  # the spread, and minus that, of the two relaxations that must agree on a point that is unique
+LEFT = 0.1  # share of the mean squared distance of a point that may be left, or lie between the two
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -65,9 +65,8 @@ class Localisation(CertifiedEstimator):
     unique_ : ndarray of bool, shape (n,), or None
         Whether the distances alone locate the point, as far as two relaxations tell, which spread sensors
         out (1e-4) and draw them together (-1e-4). Both must leave less than a tenth of its mean squared
-        distance and put it at positions that differ by no more, and no other kernel in the null space of the
-        dual slack may move it (up to order 2,000). This is an assessment, no proof; noise leaves something
-        at any point.
+        distance and put it at positions that differ by no more. This is an assessment, no proof; noise leaves
+        something at any point.
     uncertainty_ : ndarray of shape (n,)
         Standard deviation of each position, from the information matrix at ``positions_``; zero for anchors.
         NaN means that the distances do not fix the position, or leave no degree of freedom.
@@ -149,7 +148,7 @@ class Localisation(CertifiedEstimator):
             both = [self.solution_ if s == own else relaxation(s) for s in (CHECK, -CHECK)]
             for solution in both:
                 certified_factor(solution, "relaxation")
-            self.unique_ = localisable(both, _mean_squares(i, j, length, n), d, known)
+            self.unique_ = _located_alike(both, _mean_squares(i, j, length, n), d, known)
         moving = np.arange(n) if known is None else known.others(n)
         measured = Measured.of(i, j, length, self.error)
         self.positions_ = refined(self.relaxed_, measured, moving) if self.refine else self.relaxed_
@@ -161,6 +160,14 @@ class Localisation(CertifiedEstimator):
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **known: Any) -> Array:
         """Call `fit` and return ``positions_``."""
         return self.fit(X, y, **known).positions_
+
+
+def _located_alike(both: list[Solution], mean: Array, d: int, known: Anchors | None) -> Mask:
+    """Whether both relaxations locate a point, at one position (n,); ``mean`` is that of `_mean_squares`."""
+    (one, first), (other, second) = (positions(factor_of(each, "kernel"), d, known) for each in both)
+    other = other if known is not None else aligned(other, one)
+    apart = np.sum((one - other) ** 2, axis=1)
+    return np.asarray(np.maximum(apart, np.maximum(first, second)) <= LEFT * mean)
 
 
 def _mean_squares(i: Index, j: Index, d: Array, n: int) -> Array:

@@ -130,7 +130,7 @@ COMMANDS = (
             _option("--penalty", "penalty of the trace; by default, held-out comparisons decide", type=float,
                     metavar="G"),
             _option("--refine", "local refinement of the coordinates; auto lets held-out comparisons decide",
-                    default="auto", choices=("auto", "none", "t_ste", "ckl", "ste", "gnmds")),
+                    default="auto", choices=("auto", "none", "t_ste", "ckl")),
             _file("--out", "write the objects and their coordinates: .csv"), _plot("the first two "
                   "coordinates"),
             _field("tol", default=1e-4), _field("seed", "seed of the held-out parts"),
