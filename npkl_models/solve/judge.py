@@ -96,7 +96,7 @@ def in_statement(claim: object, units: Units) -> Claim:
 def judge(problem: Statement, backend: str, claim: Claim, watch: RunMonitor) -> Solution:
     """The solution of a claim, with a certificate and the status that follows from it."""
     _check(problem, backend, claim)
-    found = _or_zero(problem, _certificate(problem, claim, watch), claim, watch)
+    found = _or_zero(problem, _certificate(problem, claim, watch), watch)
     case = _Case(problem, claim, found, watch)
     status, words = next(verdict for verdict in (rule(case) for rule in RULES) if verdict is not None)
     left = found is not None and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -161,16 +161,13 @@ def _certificate(problem: Statement, claim: Claim, watch: RunMonitor) -> Certifi
     return other if other.bound > first.bound else first
 
 
-def _or_zero(
-    problem: Statement, found: Certificate | None, claim: Claim, watch: RunMonitor
-) -> Certificate | None:
+def _or_zero(problem: Statement, found: Certificate | None, watch: RunMonitor) -> Certificate | None:
     """The certificate of K = 0 if K = 0 is certified, else the given certificate.
 
     A solver may only come near K = 0. If the reference value is zero (no cost, no loss at zero), the relative
     gap stays large however near the point is.
     """
-    late = claim.status is Status.TIME_LIMIT or problem.order > DENSE_EIGH
-    if found is None or late or watch.suffices(found):
+    if found is None or problem.order > DENSE_EIGH or watch.suffices(found):
         return found
     zero = watch.certify(problem, np.zeros((problem.n, 1)), found.multipliers)
     return zero if watch.suffices(zero) else found
