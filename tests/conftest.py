@@ -77,8 +77,12 @@ def beyond_cholesky(monkeypatch) -> None:
     from npkl_models.certify import bounds as certificate
     from npkl_models.proof import bounds, localised
 
-    monkeypatch.setattr(bounds, "DENSE_CHOLESKY", 100)
-    monkeypatch.setattr(certificate, "DENSE_EIGH", 100)
+    for module, name in (
+        (bounds, "DENSE_CHOLESKY"),
+        (certificate, "DENSE_CHOLESKY"),
+        (certificate, "DENSE_EIGH"),
+    ):
+        monkeypatch.setattr(module, name, 100)
     monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
     monkeypatch.setattr(localised, "ELIMINATED", 0.06)
 

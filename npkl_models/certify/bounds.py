@@ -24,6 +24,7 @@ from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.factorisation import positive_definite as row_by_row
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
@@ -106,10 +107,11 @@ def bound_from(
         return Dual(float("-inf"), "none", "numbers out of range", y, unknown, 0.0)
     if R.finite_support:
         return _finite(problem, y, S, error, W, objective, demand)
-    tau = trace_bound(problem, upper) if diagonal_price(problem, y) is None else 0.0
+    price = diagonal_price(problem, y)
+    tau = trace_bound(problem, upper) if price is None else 0.0
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
-    margin = 0.0
-    if problem.basis is None and problem.n > DENSE_EIGH:
+    margin, soft = 0.0, bool(problem.losses) and price is None  # else other repairs are quicker
+    if problem.basis is None and problem.n > (DENSE_EIGH if soft else DENSE_CHOLESKY):
         y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
     found = min_eigenvalue(S, W, query)
     found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)

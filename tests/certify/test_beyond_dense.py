@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.certify import bounds as certify_bounds
 from npkl_models.formulations.known_distances import radio_network
 from npkl_models.model import facts
 from npkl_models.proof import bounds, factorisation
@@ -18,7 +19,7 @@ def test_a_network_is_certified_without_dense_matrices(monkeypatch):
         return nm.distances(known, len(X), anchors=(range(1_000, 1_100), X[1_000:]), penalty=penalty)
 
     dense = facts.distance_floor(problem())
-    for module in (factorisation, bounds, facts):
+    for module in (factorisation, bounds, certify_bounds, facts):
         monkeypatch.setattr(module, "DENSE_CHOLESKY", 500)
 
     whole = factorisation._dense_floor

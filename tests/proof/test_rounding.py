@@ -25,8 +25,12 @@ def sunk(n, depth=1e-3):
 
 @pytest.mark.slow
 def test_chances_of_a_large_graph_are_within_reach_of_a_raise(monkeypatch):
-    monkeypatch.setattr(bounds, "DENSE_CHOLESKY", 100)
-    monkeypatch.setattr(certificate, "DENSE_EIGH", 100)
+    for module, name in (
+        (bounds, "DENSE_CHOLESKY"),
+        (certificate, "DENSE_CHOLESKY"),
+        (certificate, "DENSE_EIGH"),
+    ):
+        monkeypatch.setattr(module, name, 100)
     monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
     monkeypatch.setattr(localised, "ELIMINATED", 0.03)
     S, V, _ = sunk(2_500)
