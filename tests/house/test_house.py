@@ -333,8 +333,8 @@ def test_notebooks_show_tables_and_formulas(small):
     assert "&lt;" in table._repr_html_()  # of the bracket, escaped
 
 
-KEPT = {"solve/registry.py": {"_REGISTRY"}, "files/atomic.py": {"_looked"}}
-"""State of a module: the backends by name, and when a folder was last tidied up."""
+KEPT = {"solve/registry.py": {"_REGISTRY"}}
+"""State of a module: the backends by name."""
 
 
 def _empties(tree):
