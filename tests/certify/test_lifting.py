@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.certify import repairs
 from npkl_models.certify.lifting import RAISED_ON_RANGE, raise_on_range
 from npkl_models.linalg import orthonormal_range
 from npkl_models.model import rounding
@@ -31,6 +32,14 @@ def test_a_problem_without_a_shift_is_certified(request, loss, gamma, seed):
     least = float(np.linalg.eigvalsh(P.slack(found.multipliers).toarray())[0])
     assert least > -1e-13
     assert P.dual_bound(found.multipliers) >= found.bound - 1e-9 * abs(found.bound)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_beyond_decompositions_no_slater_point_is_searched(monkeypatch, loss):
+    monkeypatch.setattr(repairs, "slater", None)  # a call would fail
+    P = unshifted(loss)
+    assert P.solve("bcd").certificate.certifies(1e-6)
+    assert P.solve("burer_monteiro", rigour="proved").certificate.rigour == "proved"
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "absolute", "logistic"])
