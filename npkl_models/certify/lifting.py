@@ -47,8 +47,7 @@ def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) 
 
     The bound falls by about the budget. None if the cost is definite, or if no change was found.
     """
-    floor = cost_floor(problem) + problem.regularizer.shift
-    if floor > SINGULAR * norm_bound(problem.cost) or not V.any() or not budget > 0:
+    if definite(problem) or not V.any() or not budget > 0:
         return None
     Q = orthonormal_range(V)
     found = _ascent(problem, y, Q) if Q.shape[1] else None
@@ -62,6 +61,11 @@ def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) 
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])
     return RaisedSlack(moved, S, error, level) if level > 0 else None
+
+
+def definite(problem: Statement) -> bool:
+    """Whether the cost is definite by more than rounding, so that multipliers may be scaled down later."""
+    return cost_floor(problem) + problem.regularizer.shift > SINGULAR * norm_bound(problem.cost)
 
 
 def scale_to_orthogonality(

@@ -14,21 +14,20 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.files import saved
 from npkl_models.files.arrays import Archive
-from npkl_models.files.fields import listed, mapping, number, text, whole
+from npkl_models.files.fields import listed, mapping, text, whole
 from npkl_models.files.saved import Header
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import SIDES, Constraint
 from npkl_models.model.functionals import FUNCTIONALS, Functional
 from npkl_models.model.losses import LOSSES, BoxLoss, Loss, get_loss, huber
-from npkl_models.model.regularizers import REGULARIZERS, Regularizer, RowNormBound
+from npkl_models.model.regularizers import REGULARIZERS, Regularizer
 from npkl_models.model.terms import LossTerm
 
 Arrays = dict[str, Any]
 FEW = 2**20  # points or values that a file may declare even if it holds fewer numbers
 WIDEST = 4  # most columns of a factor, over the number of points
 HISTORY = "history."
-KNOWN = {**REGULARIZERS, "row_norm": RowNormBound}  # formats before 4 have bounds on rows as a regulariser
 
 
 def pack(
@@ -93,7 +92,7 @@ def unpack(header: Header, data: Arrays) -> Header:
     basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
         "cost": cost, "terms": terms, "basis": basis, "name": text(header, "name"),
-        "regularizer": _made(mapping(header["regularizer"], "a regulariser"), KNOWN),
+        "regularizer": _made(mapping(header["regularizer"], "a regulariser"), REGULARIZERS),
     }  # fmt: skip
 
 
@@ -120,11 +119,9 @@ def _described(loss: Loss) -> Header:
 
 
 def _loss(described: Header) -> Loss:
-    """The loss that `_described` describes, or that earlier formats did; a wrong field is an error."""
+    """The loss that `_described` describes; a wrong field is an error."""
     if described.keys() == {"name"}:
         return get_loss(text(described, "name"))
-    if described.keys() == {"name", "delta"}:
-        return huber(number(described, "delta"))
     wanted = asdict(huber())
     if described.keys() != wanted.keys():
         raise ProblemError(f"a loss must have the fields {', '.join(wanted)}, got {sorted(described)[:9]}")

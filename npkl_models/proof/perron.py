@@ -16,7 +16,12 @@ SWEEPS = 4
 
 
 def perron_floor(C: Matrix) -> float:
-    """A proved lower bound on the smallest eigenvalue of a sparse matrix without positive off-diagonals.
+    """A proved lower bound on the smallest eigenvalue of a sparse matrix without positive off-diagonals."""
+    return perron(C)[0]
+
+
+def perron(C: Matrix) -> tuple[float, bool]:
+    """The bound of `perron_floor`, and whether C is singular up to rounding.
 
     For any x > 0 the smallest eigenvalue is at least min_i (C x)_i / x_i (Collatz & Wielandt). Inverse
     iteration brings x near the Perron vector. The bound includes its rounding, so x need not be exact. The
@@ -26,7 +31,7 @@ def perron_floor(C: Matrix) -> float:
     and a bound of zero is the best possible.
     """
     if not _signed(C):
-        return float("-inf")
+        return float("-inf"), False
     size, terms = abs(C), float(np.diff(C.indptr).max()) + 2
     x, best, singular = np.ones(C.shape[0]), float("-inf"), False
     for _ in range(PERRON_STEPS):
@@ -43,7 +48,7 @@ def perron_floor(C: Matrix) -> float:
         if failed or not bool(np.all(y > 0)):
             break
         x = y / np.max(y)
-    return best
+    return best, singular
 
 
 def dominant(C: Matrix) -> bool:

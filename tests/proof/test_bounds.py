@@ -154,6 +154,17 @@ def test_large_costs_have_a_proved_floor():
     assert found.certificate.repair in ("scale", "none needed")
 
 
+def test_the_floor_of_a_long_path_is_that_of_a_factorisation():
+    """Conjugate gradients do not reach its lowest vector, and the bound of ones is rounding."""
+    n = 600
+    L = sp.diags_array(
+        [np.full(n - 1, -1.0), [2.0] * (n - 1) + [1.0], np.full(n - 1, -1.0)], offsets=[-1, 0, 1]
+    )
+    P = nm.npkl(L, nm.Pairs(n, [(0, 1)], None))
+    true = 2 - 2 * np.cos(np.pi / (2 * n + 1))
+    assert 0.9 * true < cost_floor(P) <= true
+
+
 @pytest.mark.parametrize("n", [450, 700])
 def test_a_wrong_guess_is_mended_by_the_factorisation(n):
     """Lanczos sees a cluster at zero and misses an eigenvalue below it; a factorisation must not hide that."""
