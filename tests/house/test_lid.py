@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_950),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 44_000),
     "lines of tests": (lambda: lines(TESTS), 30_600),
     "numeric constants at module level": (lambda: constants(PACKAGE), 690),
     "public names": (lambda: len(nm.__all__), 98),
