@@ -14,10 +14,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.Unscal
 
 @pytest.mark.parametrize("p", [2.5])
 @pytest.mark.parametrize("loss", nm.LOSSES)
-@pytest.mark.parametrize("how", ["bound", "penalty"])
+@pytest.mark.parametrize("how", ["trace_bound", "penalty"])
 def test_general_powers_go_through_majorisation(p, loss, how):
     L, pairs = side_information("iris", 9)
-    problem = nm.simple_npkl(L, pairs, loss=loss, p=p, **{how: 4.0 if how == "bound" else 0.5})
+    problem = nm.simple_npkl(L, pairs, loss=loss, p=p, **{how: 4.0 if how == "trace_bound" else 0.5})
     primal, dual = (problem.solve(b, eps=1e-9) for b in ("sdp", "sdp_dual"))
     assert primal.certificate.certifies(1e-6)
     assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
