@@ -17,6 +17,7 @@ from npkl_models.model.statement import Statement
 
 SHOWN = 3  # examples in a message
 PATHS = 20_000_000  # most paths of two distances that are compared with a third
+CHUNK = 2_000_000  # of them at a time
 ROUNDED = 1e-9  # a smaller share of a distance, or of the largest entry of a matrix, is rounding
 
 Said = tuple[str, str]
@@ -156,27 +157,33 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
     """Distances that are longer than a way of two other distances, in the names of the points."""
     n = len(names)
     D = sp.csr_array((np.tile(np.maximum(d, 1e-300), 2), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
-    many, worst, example, seen = 0, 0.0, "", 0
-    for a in range(n):
-        near = D.indices[D.indptr[a] : D.indptr[a + 1]]
-        ways, own = D[near], D[[a]].toarray()[0]
-        seen += ways.nnz
-        if seen > PATHS:
-            break
-        by, b = np.repeat(near, np.diff(ways.indptr)), ways.indices
-        way, direct = own[by] + ways.data, own[b]
-        excess = np.where(a < b, direct - way, 0.0)
+    degree = np.diff(D.indptr)
+    row, paths = np.repeat(np.arange(n), degree), np.cumsum(degree[D.indices])
+    seen = int(np.searchsorted(paths, PATHS, side="right"))
+    cuts = np.searchsorted(
+        paths[:seen], np.arange(CHUNK, paths[-1] if paths.size else 0, CHUNK), side="right"
+    )
+    many, worst, example = 0, 0.0, ""
+    for own in np.split(np.arange(seen), np.unique(cuts)):
+        middle, length = D.indices[own], degree[D.indices[own]]
+        rank = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+        second = np.repeat(D.indptr[middle], length) + rank
+        a, b, by = np.repeat(row[own], length), D.indices[second], np.repeat(middle, length)
+        way, once = np.repeat(D.data[own], length) + D.data[second], a < b
+        a, b, by, way = a[once], b[once], by[once], way[once]
+        direct = np.asarray(D[a, b]).ravel()
+        excess = direct - way
         many += int(np.sum(excess > ROUNDED * direct))
         share = excess / np.maximum(way, 1e-300)
         k = int(np.argmax(share)) if share.size else -1
         if k >= 0 and excess[k] > ROUNDED * direct[k] and share[k] > worst:
             worst = float(share[k])
             example = (
-                f"{names[a]} and {names[b[k]]} are {direct[k]:.4g} apart, but the path through "
+                f"{names[a[k]]} and {names[b[k]]} are {direct[k]:.4g} apart, but the path through "
                 f"{names[by[k]]} is shorter by {excess[k]:.2g} ({excess[k] / direct[k]:.1%}): {way[k]:.4g}"
             )
     if many:
-        part = "" if seen <= PATHS else f" (of the first {PATHS:,} paths that were compared)"
+        part = "" if seen == row.size else f" (of the first {PATHS:,} paths that were compared)"
         yield "triangle", f"{many} triangles{part} violate the triangle inequality; the worst: {example}"
 
 
