@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import relative_gap
 from npkl_models.cover.knots import Knot, knot, mixture, objectives_of_one_kernel, owed
+from npkl_models.cover.multipliers import mixed_bound
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import ROUNDING, Ends, crossing, largest_gap, line
 from npkl_models.errors import ProblemError
@@ -54,8 +55,9 @@ def between(axis: Axis, left: Knot, right: Knot) -> Between:
     x = float(np.clip(crossing(axis.ends, *lines), left.x, right.x))
     straight = Between(axis, left, right, right.x, right.point, np.inf).chord(x)
     candidates = [straight]
-    if left.x < x < right.x and not concave:
-        candidates.append(_mixture(axis, left, right, x)[1])
+    if left.x < x < right.x:
+        own = mixed_bound(axis, x, left.dual, right.dual) if concave else _mixture(axis, left, right, x)[1]
+        candidates.append(own)
     point = max(candidates) if concave else min(candidates)
     found = Between(axis, left, right, x, point, np.inf)
     gaps = [_gap(axis, side, found) for side in (left, right) if side.x != x]
@@ -206,9 +208,12 @@ class Cover:
         piece, (bound, upper) = self._piece(x), self._bounds(x)
         stored = self.knots[int(self.best(value)[0])].solution
         V = None if stored.V is None else stored.certificate.point
-        if piece is not None and piece.left.x < x < piece.right.x and not axis.concave:
-            mixed, own = _mixture(axis, piece.left, piece.right, x)
-            V, upper = V if mixed is None else mixed, min(upper, own)
+        if piece is not None and piece.left.x < x < piece.right.x:
+            if axis.concave:
+                bound = max(bound, mixed_bound(axis, x, piece.left.dual, piece.right.dual))
+            else:
+                mixed, own = _mixture(axis, piece.left, piece.right, x)
+                V, upper = V if mixed is None else mixed, min(upper, own)
         if V is None:
             raise ProblemError(f"a kernel must be stored for {axis.parameter}={value:g}: {stored.message}")
         return Covered(value, V, stored, upper, bound, float(relative_gap(problem, upper, bound)))

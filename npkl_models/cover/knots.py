@@ -15,15 +15,14 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED, Certificate
-from npkl_models.certify.fallbacks import ANCHORED, PLACED
 from npkl_models.certify.points import Given
 from npkl_models.certify.targets import target_of
+from npkl_models.cover.multipliers import DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import Ends
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array
-from npkl_models.model import rounding
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.misses import Miss, constraints_missed
@@ -33,7 +32,6 @@ from npkl_models.problem import Problem
 
 INF = float("inf")
 NOTHING = {True: (INF, INF), False: (-INF, -INF)}  # no upper line, no lower line
-BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not the dual value of multipliers
 SMALLEST, LARGEST = 1e-100, 1e100  # units within which products neither under- nor overflow
 
 
@@ -47,6 +45,7 @@ class Knot:
     # optimum is concave, else a lower bound. They are infinite if there is none
     line: Ends
     point: float  # the other bound, which holds at x: lower if the optimum is concave, else upper
+    dual: DualPoint | None  # the multipliers, if they give bounds at other values
     missed: tuple[Miss, ...] = ()  # what the kernel misses of constraints (over the face)
     nu: tuple[Array, ...] = ()  # multipliers of these constraints
 
@@ -60,8 +59,9 @@ def knot(axis: Axis, value: float, solution: Solution) -> Knot:
     """What the solution at a value proves along the axis."""
     x, nothing = axis.coordinate(value), NOTHING[axis.concave]
     if solution.V is None:
-        return Knot(x, solution, nothing, -INF if axis.concave else INF)
+        return Knot(x, solution, nothing, -INF if axis.concave else INF, None)
     found, own = solution.certificate, axis.at(value)
+    dual = dual_point(axis, own, x, found)
     bound = found.bound if found.rigour in CERTIFIED else float("-inf")
     nu = face_of(own).fold(found.multipliers).constraints
     ends = [axis.at(end) for end in (axis.low, axis.high)] if axis.concave else [own]
@@ -69,24 +69,11 @@ def knot(axis: Axis, value: float, solution: Solution) -> Knot:
     if not found.feasible:
         above = tuple(INF for _ in above)
     if axis.concave:
-        return Knot(x, solution, (above[0], above[1]), bound, missed, nu)
-    return Knot(x, solution, _dual_line(axis, own, x, found), above[0], missed, nu)
-
-
-def _dual_line(axis: Axis, problem: Statement, x: float, found: Certificate) -> Ends:
-    """Dual values of stored multipliers at both ends of the radius; -inf if the bound is not such a value.
-
-    For multipliers with a slack S, the dual value is -sum f*(y) - nu'b - R*(-S), and R* is in proportion to
-    the radius. The bound is at most the dual value, which gives an upper bound on R* at x.
-    """
-    top = rounding.paid(problem, found.multipliers)
-    bound_only = any(words in found.repair for words in BOUND_TO_VALUE)
-    if found.rigour not in CERTIFIED or not np.isfinite([found.bound, top]).all() or bound_only:
-        return NOTHING[False]
-    least = 2 * problem.conjugate_sum(found.multipliers) - top  # the sum is as far from either bound
-    support = max(0.0, -found.bound - least) * (1 + 16 * UNIT)
-    low, high = (-(top + support * (end / x)) for end in axis.ends)
-    return low, high
+        return Knot(x, solution, (above[0], above[1]), bound, dual, missed, nu)
+    if dual is None:
+        return Knot(x, solution, nothing, above[0], None, missed, nu)
+    low, high = (-(dual.paid + dual.support_at(axis, end)) for end in axis.ends)
+    return Knot(x, solution, (low, high), above[0], dual, missed, nu)
 
 
 def owed(missed: Sequence[Miss], knots: Iterable[Knot]) -> float:

@@ -97,6 +97,11 @@ class Axis:
         return self.parameter != "bound"
 
     @cached_property
+    def of_cost(self) -> bool:
+        """Whether the parameter is a penalty that the cost states, and not the regulariser."""
+        return self.parameter == "penalty" and penalty_of_cost(self.problem) is not None
+
+    @cached_property
     def power(self) -> float:
         """The power p of the trace; one for weights."""
         R = self.problem.regularizer.spectral

@@ -5,6 +5,7 @@ import pytest
 from problems import build, side_information
 
 from npkl_models.cover.knots import knot, mixture
+from npkl_models.cover.multipliers import mixed_bound, paid_range
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import crossing, largest_gap, line
 from npkl_models.path import with_parameter
@@ -37,18 +38,34 @@ def test_lines_and_their_crossing():
     assert largest_gap((1.0, 1.0), (-1.0, -1.0), (0.0, 0.0)) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("kind", ["B1:hinge", "B2:huber", "B2:squared_hinge", "B3:square"])
-def test_multipliers_bound_radii_that_they_were_not_made_for(kind):
+@pytest.mark.parametrize(
+    "kind", ["npkl:squared_hinge", "npkl:hinge", "row:square", "B2:huber", "G1:hinge", "G3:square"]
+)
+def test_multipliers_bound_values_that_they_were_not_made_for(kind):
     L, pairs = side_information("iris", 30)
     problem = build(kind, L, pairs)
-    own = problem.regularizer.bound
-    axis = Axis(problem, "bound", 0.3 * own, 3.0 * own)
-    one = knot(axis, own, problem.solve(tol=1e-7))
-    for value in (0.3 * own, 0.8 * own, own, 1.5 * own, 3.0 * own):
-        here, at = with_parameter(problem, "bound", value), axis.coordinate(value)
-        bound = line(at, axis.ends, one.line, -1.0)
-        assert -np.inf < bound <= here.solve(tol=1e-7).objective + 1e-9
-        assert value != own or bound >= one.solution.certificate.bound - 1e-9 * here.size(bound)
+    parameter = "penalty" if kind[0] == "G" else "weight"
+    axis = Axis(problem, parameter, 0.5, 2.0)
+    knots = [knot(axis, v, with_parameter(problem, parameter, v).solve(tol=1e-7)) for v in (0.5, 2.0)]
+    for value in (0.5, 0.6, 1.0, 1.7, 2.0):
+        here = with_parameter(problem, parameter, value)
+        bound = mixed_bound(axis, value, knots[0].dual, knots[1].dual)
+        assert bound <= here.solve(tol=1e-7).objective + 1e-9
+        share = (value - 0.5) / 1.5
+        chord = (1 - share) * knots[0].point + share * knots[1].point
+        if kind == "npkl:squared_hinge":
+            assert bound >= chord - 1e-9 * here.size(chord)  # the chord is one of the mixtures
+
+
+def test_intervals_of_conjugates_hold_all_points_inside():
+    L, pairs = side_information("iris", 30)
+    problem = nm.npkl(L, pairs, loss="squared_hinge")
+    y = problem.derivatives(np.random.default_rng(0).normal(size=(30, 3)) * 0.3)
+    low, high = y.each(lambda a: 1.1 * a), y.each(lambda a: 0.9 * a)
+    for share in (0.0, 0.3, 1.0):
+        middle = y.each(lambda a, s=share: (1.1 - 0.2 * s) * a)
+        assert problem.conjugate_sum(middle) <= paid_range(problem, low, high)[1]
+    assert paid_range(problem, y.each(lambda a: -a), y)[1] == np.inf  # outside the domain
 
 
 def test_a_mixture_of_factors_is_a_mixture_of_kernels():
