@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import TINY, UNIT, Array, Mask, gamma, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Mask
 from npkl_models.model import rounding
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
@@ -18,7 +18,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
-from npkl_models.proof.perron import dominant, perron, perron_floor
+from npkl_models.proof.perron import dominant, perron_floor
 
 Known = TypeVar("Known")
 
@@ -53,10 +53,9 @@ def cost_floor(problem: Statement) -> float:
         if floor > 0 or problem.basis is not None:
             return floor
         return max(floor, perron_floor(C), 0.0 if dominant(C) else floor)
-    floor, singular = perron(C) if problem.basis is None else (float("-inf"), False)
-    rounding_alone = singular and floor >= -gamma(C.shape[0]) * norm_bound(C)
-    if floor > 0 or rounding_alone or C.shape[0] > DENSE_CHOLESKY:
-        return floor  # a factorisation does not tell rounding from zero
+    floor = perron_floor(C) if problem.basis is None else float("-inf")
+    if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
+        return floor
     found = min_eigenvalue(C, query=Query("cholesky"))
     return max(floor, found.lower - error) if found.rigour == "proved" else floor
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from problems import build, side_information
 
+import npkl_models as nm
 from npkl_models.cover.knots import knot, mixture
 from npkl_models.cover.multipliers import mixed_bound, paid_range
 from npkl_models.cover.parameters import Axis
