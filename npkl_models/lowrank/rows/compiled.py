@@ -23,13 +23,12 @@ from __future__ import annotations
 import math
 
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import compiled, part
+from npkl_models.linalg.compile import borrowing, called, inlined, part
 from npkl_models.lowrank.rows.compiled_hard import set_hard_row
 from npkl_models.lowrank.rows.compiled_parts import (
     COST,
     GRADIENT,
     KEPT,
-    LOSSES,
     MEAN,
     PULL,
     C,
@@ -43,13 +42,12 @@ from npkl_models.lowrank.rows.compiled_parts import (
     put,
 )  # fmt: skip
 from npkl_models.lowrank.rows.compiled_secular import shift_of, solve_row
-from npkl_models.lowrank.rows.compiled_values import Pairs, Place, Row, any_value, value_of
+from npkl_models.lowrank.rows.compiled_values import MATRIX, PAIRS, Pairs, Place, Row, any_value, value_of
 from npkl_models.lowrank.tolerances import HALVED, ROUNDING, STEPS
 
 SIGNATURES = {
-    "sweep": f"void(intp[::1], f8[:, ::1], {COST}, "
-    f"Tuple((intp[::1], Array(i4, 1, 'C', True), boolean[::1], {LOSSES})), "
-    "Tuple((f8[::1], f8[::1], f8, f8[:, ::1])), UniTuple(boolean, 3), UniTuple(f8[:, ::1], 5), f8[::1])"
+    "sweep": f"void(intp[::1], {MATRIX}, {COST}, {PAIRS}, "
+    f"Tuple((f8[::1], f8[::1], f8, {MATRIX})), UniTuple(boolean, 3), UniTuple({MATRIX}, 5), f8[::1])"
 }
 AHEAD = 2  # the neighbours of a row are fetched from memory this many rows earlier
 COERCIVE = 1e-6  # below this multiple of mu, a row problem without a quartic term has no minimum
@@ -60,7 +58,7 @@ Rows = tuple[Array, Array, float, Array]
 Work = tuple[Array, Array, Array, Array, Array]
 
 
-@part()
+@inlined
 def _straight(place: Place, losses: Losses, model: Array) -> None:  # pragma: no cover
     """Set the models of a row's pairs whose slopes have no ends."""
     _, first, k = place
@@ -68,39 +66,51 @@ def _straight(place: Place, losses: Losses, model: Array) -> None:  # pragma: no
         model[0, j], model[1, j] = losses[0][first + j], losses[1][first + j]
 
 
-@part()
-def _assemble(
-    place: Place, V: Array, pairs: Pairs, model: Array, T: Array, W: Array, own: Row, apart: bool
+@inlined
+def _entries(
+    place: Place, V: Array, neighbor: Index, model: Array, T: Array, W: Array
+) -> None:  # pragma: no cover
+    """Set u = v, c and w_1 .. w_k of a row whose values are entries."""
+    i, first, k = place
+    for a in range(V.shape[1]):
+        T[U, a], T[C, a] = V[i, a], T[PULL, a]
+    for j in range(k):
+        scale, slope, other = math.sqrt(model[0, j]), model[1, j], neighbor[first + j]
+        for a in range(V.shape[1]):
+            W[j, a] = scale * V[other, a]
+            T[C, a] -= slope * V[other, a]
+
+
+@called()
+def _distances(
+    place: Place, V: Array, pairs: Pairs, model: Array, T: Array, W: Array, own: Row
 ) -> tuple[Row, int]:  # pragma: no cover
-    """Set m, u = v - m, c and w_1 .. w_k; m is 0 on entries. The row problem in u, and the number of w."""
+    """Set m, u = v - m, c and w_1 .. w_k. The row problem in u, and the number of w."""
     i, first, k = place
     _, neighbor, far, _ = pairs
     mu, quartic, radius = own
     count = k
-    put(T, U, 1.0, V, i)
-    put(T, C, 1.0, T, PULL)
-    if apart:
-        put(T, MEAN, 0.0, V, i)
-        for j in range(k):
-            if far[first + j]:
-                quartic += 0.5 * model[0, j]
-                add(T, MEAN, 0.5 * model[0, j], V, neighbor[first + j])
-        put(T, MEAN, 1 / max(quartic, 1e-300), T, MEAN)
-        mu += 4 * own[1] * dot(T, MEAN, T, MEAN)
-        add(T, U, -1.0, T, MEAN)
-        add(T, C, -mu, T, MEAN)
-        if own[1] > 0.0:
-            put(W, k, math.sqrt(8 * own[1]), T, MEAN)
-            count += 1
+    put(T, MEAN, 0.0, V, i)
+    for j in range(k):
+        if far[first + j]:
+            quartic += 0.5 * model[0, j]
+            add(T, MEAN, 0.5 * model[0, j], V, neighbor[first + j])
+    put(T, MEAN, 1 / max(quartic, 1e-300), T, MEAN)
+    mu += 4 * own[1] * dot(T, MEAN, T, MEAN)
+    for a in range(V.shape[1]):
+        T[U, a], T[C, a] = V[i, a] - T[MEAN, a], T[PULL, a] - mu * T[MEAN, a]
+    if own[1] > 0.0:
+        put(W, k, math.sqrt(8 * own[1]), T, MEAN)
+        count += 1
     for j in range(k):
         scale = math.sqrt(model[0, j])
         put(W, j, 1.0, V, neighbor[first + j])
-        if apart and far[first + j]:
+        if far[first + j]:
             add(W, j, -1.0, T, MEAN)
             weight, scale = 2 * (model[0, j] * dot(W, j, W, j) + model[1, j]), 2 * scale
             mu += weight
         else:
-            weight = -model[1, j] - (model[0, j] * dot(W, j, T, MEAN) if apart else 0.0)
+            weight = -model[1, j] - model[0, j] * dot(W, j, T, MEAN)
         add(T, C, weight, W, j)
         put(W, j, scale, W, j)
     return (mu, quartic, radius), count
@@ -122,7 +132,7 @@ def _gram(T: Array, W: Array, k: int, G: Array, direct: bool) -> None:  # pragma
         G[r if direct else k, j] = T[C, j] if direct else dot(T, C, W, j)
 
 
-@part()
+@inlined
 def _solved(
     i: int, k: int, V: Array, own: Row, T: Array, W: Array, G: Array, L: Array
 ) -> bool:  # pragma: no cover
@@ -171,7 +181,7 @@ def _measured(
     return fall + 0.5 * mu0 * (old - new) + quartic * (old * old - new * new), max(steep, 0.0)
 
 
-@part()
+@inlined
 def _step(
     place: Place, V: Array, pairs: Pairs, own: Row, work: Work, measured: Array, how: tuple[bool, bool, bool]
 ) -> bool:  # pragma: no cover
@@ -182,9 +192,13 @@ def _step(
     T, W, G, L, model = work
     apart, first, doubts = how
     i = place[0]
-    problem, count = _assemble(place, V, pairs, model, T, W, own, apart)
-    if apart and doubts and problem[1] == 0.0 and problem[0] <= COERCIVE * abs(own[0]):
-        return False
+    problem, count = own, place[2]
+    if apart:
+        problem, count = _distances(place, V, pairs, model, T, W, own)
+        if doubts and problem[1] == 0.0 and problem[0] <= COERCIVE * abs(own[0]):
+            return False
+    else:
+        _entries(place, V, pairs[1], model, T, W)
     short = _solved(i, count, V, problem, T, W, G, L)
     if first:
         fall, steep = _measured(i, count, V, problem, T, W, L, short)
@@ -195,7 +209,7 @@ def _step(
     return True
 
 
-@part()
+@called()
 def _back(i: int, V: Array, T: Array, apart: bool, tries: int) -> bool:  # pragma: no cover
     """Move row i half of the way to the old row, all the way on distances; whether it stays there."""
     failed = tries > (1 if apart else HALVED)
@@ -205,7 +219,7 @@ def _back(i: int, V: Array, T: Array, apart: bool, tries: int) -> bool:  # pragm
     return failed
 
 
-@part()
+@inlined
 def _update(
     i: int, V: Array, pairs: Pairs, own: Row, kinds: tuple[bool, bool, bool], work: Work, measured: Array
 ) -> None:  # pragma: no cover
@@ -243,7 +257,7 @@ def _update(
     measured[0] = fallen + before - now
 
 
-@compiled
+@borrowing
 def sweep(
     order: Index, V: Array, cost: Cost, pairs: Pairs, rows: Rows, kinds: tuple[bool, bool, bool], work: Work,
     measured: Array,

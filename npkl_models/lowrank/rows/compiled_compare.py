@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import compiled
+from npkl_models.linalg.compile import called, compiled
 from npkl_models.lowrank.rows.compiled_parts import COST, LOSSES, Cost, Losses, piece, pull_cost
 from npkl_models.lowrank.tolerances import ENOUGH, HALVED, ROUNDING
 
@@ -38,10 +38,12 @@ MOSTLY_CONVEX = 1e-2  # below this share of mu0, mu is taken without its negativ
 Places = tuple[Index, Index, Index, Index, Array]  # start, plus, minus, which, bent: see `CompareSweeper`
 # D; slope, curvature, z and change of z: one for a comparison
 Room = tuple[Array, Array, Array, Array, Array]
-Rows = tuple[Array, Array, Array, Array, Array]  # the pull of the cost, gradient, u, residual, direction
+Rows = tuple[
+    Array, Array, Array, Array, Array, Array
+]  # the cost's pull, gradient, u, residual, direction, product
 
 
-@compiled
+@called()
 def _values(V: Array, places: Places, z: Array) -> None:  # pragma: no cover
     """Set z to the values of all comparisons."""
     _, plus, minus, which, bent = places
@@ -56,12 +58,11 @@ def _values(V: Array, places: Places, z: Array) -> None:  # pragma: no cover
             z[which[m]] += bent[m] * total
 
 
-@compiled
+@called()
 def _solve(k: int, mu: float, steep: float, D: Array, bend: Array, rows: Rows) -> None:  # pragma: no cover
     """Set u to the solution of (mu I + sum_e 4 bend_e d_e d_e') u = -gradient, by conjugate gradients."""
-    _, gradient, u, left, toward = rows
+    _, gradient, u, left, toward, product = rows
     r, size = u.shape[0], steep
-    product = np.empty(r)
     for a in range(r):
         u[a], left[a], toward[a] = 0.0, -gradient[a], -gradient[a]
     for _ in range(TURNS):
@@ -89,7 +90,7 @@ def _solve(k: int, mu: float, steep: float, D: Array, bend: Array, rows: Rows) -
         size = new
 
 
-@compiled
+@called()
 def _bend(
     i: int, V: Array, mu0: float, z: Array, places: Places, losses: Losses, room: Room, rows: Rows
 ) -> tuple[float, float, float]:  # pragma: no cover
@@ -117,7 +118,7 @@ def _bend(
     return (convex if mu < MOSTLY_CONVEX * mu0 else mu), steep, size
 
 
-@compiled
+@called()
 def _move(
     i: int, V: Array, own: tuple[float, float], z: Array, places: Places, losses: Losses, room: Room,
     rows: Rows,
@@ -166,9 +167,10 @@ def sweep_compared(
         width = max(width, start[i + 1] - start[i])
     z = np.empty(losses[0].shape[0])
     _values(V, places, z)
-    pull = np.empty((1, r))
-    room = np.empty((width, r)), np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    rows = pull[0], np.empty(r), np.empty(r), np.empty(r), np.empty(r)
+    pull, own = np.empty((1, r)), np.empty((5, r))
+    each = np.empty((4, width))
+    room = np.empty((width, r)), each[0], each[1], each[2], each[3]
+    rows = pull[0], own[0], own[1], own[2], own[3], own[4]
     for position in range(order.shape[0]):
         i = order[position]
         pull_cost(i, pull, V, cost[1], cost[2], cost[0][i], cost[0][i + 1])

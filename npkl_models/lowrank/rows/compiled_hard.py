@@ -10,14 +10,14 @@ import math
 import numpy as np
 
 from npkl_models.linalg import Array
-from npkl_models.linalg.compile import called, compiled
+from npkl_models.linalg.compile import called, compiled, inlined
 from npkl_models.lowrank.rows.compiled_parts import C, U
 from npkl_models.lowrank.rows.compiled_secular import LAST, SINGULAR, Line, rational_step
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
 
-@compiled
-def _turned(W: Array, c: Array, old: Array) -> tuple[Array, Array, Array, Array]:  # pragma: no cover
+@inlined
+def _turned(W: Array, c: Array, old: Array) -> tuple[Array, Array, Array, Array, Array]:  # pragma: no cover
     """The eigenvalues and eigenvectors of W'W, and c and the old u along the eigenvectors."""
     r = c.shape[0]
     A = np.zeros((r, r))
@@ -26,15 +26,15 @@ def _turned(W: Array, c: Array, old: Array) -> tuple[Array, Array, Array, Array]
             for b in range(r):
                 A[a, b] += W[e, a] * W[e, b]
     values, E = np.linalg.eigh(A)
-    alpha, kept = np.zeros(r), np.zeros(r)
+    along = np.zeros((3, r))
     for b in range(r):
         for a in range(r):
-            alpha[b] += E[a, b] * c[a]
-            kept[b] += E[a, b] * old[a]
-    return values, E, alpha, kept
+            along[0, b] += E[a, b] * c[a]
+            along[1, b] += E[a, b] * old[a]
+    return values, E, along[0], along[1], along[2]
 
 
-@compiled
+@called()
 def _along(t: float, values: Array, energy: Array) -> tuple[float, float]:  # pragma: no cover
     """||u||^2 and its derivative at mu = t + low; the energy of eigenvectors that do not count is zero."""
     size, falls = 0.0, 0.0
@@ -45,7 +45,7 @@ def _along(t: float, values: Array, energy: Array) -> tuple[float, float]:  # pr
     return size, falls
 
 
-@compiled
+@called()
 def _along_root(
     low: float, high: float, line: Line, values: Array, energy: Array
 ) -> float:  # pragma: no cover
@@ -70,7 +70,7 @@ def _along_root(
     return t
 
 
-@compiled
+@inlined
 def _shift(
     own: tuple[float, float, float], values: Array, energy: Array
 ) -> tuple[float, float]:  # pragma: no cover
@@ -79,7 +79,9 @@ def _shift(
     ``own`` has mu0 - low in the place of mu0, and ``values`` begin with zero.
     """
     zero, quartic, radius = own
-    level, size, least = radius * radius, np.sum(energy), least_shift(values)
+    level, size, least = radius * radius, 0.0, least_shift(values)
+    for b in range(energy.shape[0]):
+        size += energy[b]
     t, wanted = max(zero, least), 0.0
     if quartic > 0.0:
         high = max(2 * max(zero, 0.0), (8 * quartic * size) ** (1 / 3)) + least
@@ -93,7 +95,7 @@ def _shift(
     return t, wanted
 
 
-@compiled
+@inlined
 def least_shift(values: Array) -> float:  # pragma: no cover
     """The smallest shift that rounding tells from zero."""
     return SINGULAR * max(values[-1], 1e-300)
@@ -108,11 +110,13 @@ def hard_row(
     In the hard case the norm is too small at the smallest mu: a null direction there, that of the old u,
     adds what is missing.
     """
-    values, E, alpha, kept = _turned(W, c, old)
+    values, E, alpha, kept, energy = _turned(W, c, old)
     zero, r = own[0] + values[0], c.shape[0]
-    values = values - values[0]
+    low = values[0]
+    for b in range(r):
+        values[b], energy[b] = values[b] - low, alpha[b] * alpha[b]
     least = least_shift(values)
-    t, missing = _shift((zero, own[1], own[2]), values, alpha * alpha)
+    t, missing = _shift((zero, own[1], own[2]), values, energy)
     hard, along = t <= least and zero < least, 0.0
     for b in range(r):
         lowest = values[b] <= least

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from npkl_models.linalg import Array
-from npkl_models.linalg.compile import compiled
+from npkl_models.linalg.compile import called
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
 INNER = 8
@@ -24,7 +24,7 @@ SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is 
 Line = tuple[float, float, float]  # slope, zero, level
 
 
-@compiled
+@called()
 def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
     """Solve (mu I + WW') x = W c by factors L D L'; the diagonal of L holds 1 / D."""
     for i in range(k):
@@ -47,7 +47,7 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
         L[k, i] = total
 
 
-@compiled
+@called()
 def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, float]:  # pragma: no cover
     """||u||^2 and its derivative for u = (mu I + W'W)^-1 c.
 
@@ -70,7 +70,7 @@ def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, 
     return norm2, -2 * (norm2 - inner) / mu
 
 
-@compiled
+@called()
 def rational_step(
     now: float, norm2: float, falls: float, slope: float, zero: float, level: float
 ) -> float:  # pragma: no cover
@@ -95,7 +95,7 @@ def rational_step(
     return d
 
 
-@compiled
+@called()
 def _root(
     mu: float, low: float, high: float, line: Line, G: Array, k: int, L: Array, direct: bool
 ) -> float:  # pragma: no cover
@@ -123,7 +123,7 @@ def _root(
     return 0.0
 
 
-@compiled
+@called()
 def shift_of(
     own: tuple[float, float, float], old: float, size: float, G: Array, k: int, L: Array, direct: bool
 ) -> float:  # pragma: no cover

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.compile import called, part
-from npkl_models.lowrank.rows.compiled_parts import PULL, Losses, dot, piece
+from npkl_models.lowrank.rows.compiled_parts import LOSSES, PULL, Losses, dot, piece
 from npkl_models.lowrank.tolerances import SAME
 
+MATRIX, ROW = "f8[:, ::1]", "UniTuple(f8, 3)"
+PAIRS = f"Tuple((intp[::1], Array(i4, 1, 'C', True), boolean[::1], {LOSSES}))"
 Pairs = tuple[Index, Array, Mask, Losses]  # start (n + 1,), neighbour (32 bits), whether a distance; losses
 Row = tuple[float, float, float]  # mu0, a and b of one row
 Place = tuple[int, int, int]  # a row, the position of its first pair, and the number of its pairs
@@ -41,7 +43,7 @@ def value_of(
     return total, changed
 
 
-@called()
+@called(f"Tuple((f8, boolean))(UniTuple(intp, 3), {MATRIX}, {PAIRS}, {MATRIX}, {MATRIX}, {ROW}, boolean)")
 def any_value(
     place: Place, V: Array, pairs: Pairs, model: Array, T: Array, own: Row, above: bool
 ) -> tuple[float, bool]:  # pragma: no cover
