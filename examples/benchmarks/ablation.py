@@ -35,12 +35,6 @@ def _plain_model(problem, pairs, cold):
     return EdgeModel(pairs, beta=edges.BETA_FIRST * float(np.max(pairs.weight, initial=1.0)))
 
 
-def _short_column(problem, V, direction):
-    base = rank.drop_null_columns(V)
-    size = rank.FIRST_STEP * float(np.sum(base**2))
-    return np.hstack([base, np.sqrt(size) * direction.reshape(-1, 1)])
-
-
 MECHANISMS: dict[str, list[tuple[object, str, object]]] = {
     "softened start": [(engine, "first_model", _plain_model)],
     "extrapolation": [(extrapolation.Extrapolation, "propose", lambda self, V: None)],
@@ -52,8 +46,6 @@ MECHANISMS: dict[str, list[tuple[object, str, object]]] = {
     "longer inner solves": [(minimisers, "MORE", 1)],
     "incomplete factors": [(incomplete.IncompleteHessian, "worth", staticmethod(lambda blocks, rank: False))],
     "sharper multipliers": [(burer_monteiro, "sharpens", lambda f, point: False)],
-    "exact new columns": [(rank, "escape", _short_column)],
-    "softer after growth": [(burer_monteiro, "SOFTER", 1.0)],
     "columns by ln n": [(rank, "PER_LOGARITHM", 0)],
     "quasi-Newton steps first": [
         (burer_monteiro, "MINIMISERS", {"newton": minimisers.Newton, "lbfgs": minimisers.Newton})

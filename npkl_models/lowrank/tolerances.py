@@ -10,4 +10,3 @@ ENOUGH = 1e-4  # the share of the fall along the tangent that a step must reach 
 FORCING = 0.1  # the share of the first residual that conjugate gradients and line searches may leave
 STEEP = 5.0  # weights above this multiple of the mean diagonal of the cost are large beside the cost
 DENSE_SHARE = 0.2  # a cost with more than this share of stored entries counts as dense
-SOFTER = 30.0  # beta is divided by it beside kinks at a new column: a stiff model is slow there

@@ -20,7 +20,6 @@ from npkl_models.lowrank.factor.rank import drop_null_columns, starting_factor
 from npkl_models.lowrank.factor.restored import RestoredNewton
 from npkl_models.lowrank.factor.sharpening import sharpened, sharpens
 from npkl_models.lowrank.options import BurerMonteiroOptions
-from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.facts import constrained
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -29,7 +28,6 @@ from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
 LENGTHS = 16  # a new column beside kinks or held rows has 1/4, 1/8, ... 2^-15 of the factor's length
-LITTLE = 1e-7  # a relative fall of the objective that is too small to count
 
 
 class BurerMonteiroEngine(FactorEngine):
@@ -41,7 +39,6 @@ class BurerMonteiroEngine(FactorEngine):
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
-        self.objective_then = np.inf  # at the last new column
         self.point: Point
         self.minimiser: Minimiser = LBFGS()
         self.restart(V)
@@ -69,15 +66,10 @@ class BurerMonteiroEngine(FactorEngine):
 
     def grow(self, direction: Array) -> bool:
         kinks = isinstance(self.minimiser, RestoredNewton) and not self.f.smooth
-        fell = self.objective < self.objective_then - LITTLE * self.problem.size(2 * self.objective)
-        self.objective_then = self.objective
         if not kinks and (self.f.held is None or not self.f.smooth):
             return super().grow(direction)
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False
-        if kinks and not fell:  # the losses themselves rise along a new column; their smooth model falls
-            self.f.beta, self.misfit_then = max(self.f.beta / SOFTER, self.first_beta), np.inf
-            self.point = self.f.at(self.point.W)
         base = drop_null_columns(self.V)
         u = np.sqrt(float(np.sum(base**2))) * direction.reshape(-1, 1)
         lengths = 0.5 ** np.arange(2, LENGTHS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from npkl_models.certify.points import as_factor
@@ -24,8 +22,7 @@ MIDDLE = 30_000  # largest order for it at large weights
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
-FIRST_STEP = 1e-3  # the new column's share of the trace if there are constraints
-SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
+FIRST_STEP = 1e-3  # the new column's share of the trace
 WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
 FAINT = 1e-2  # a column whose squared entries are all below this share of the mean squared row is faint
 
@@ -122,46 +119,14 @@ def drop_faint_columns(V: Array) -> Array:
 
 
 def escape(problem: Statement, V: Array, direction: Array) -> Array:
-    """Leave a point of too small a rank: append sqrt(t) u, u a negative direction of the slack.
+    """Leave a point of too small a rank: append a short multiple of u, a negative direction of the slack.
 
-    Along K + t u u' the objective is convex in t with the slope u'Su < 0 at 0, so an exact line search
-    goes down. (Burer & Monteiro 2003; Laue 2012 for this use.)
+    Along K + t u u' the objective has the slope u'Su < 0 at t = 0, and the descent finds the length of the
+    new column (Burer & Monteiro 2003).
     """
-    from scipy.optimize import minimize_scalar
-
     base = drop_null_columns(V)
-    u = direction.reshape(-1, 1)
-    if constrained(problem):  # the constraints limit the step, so the solver finds its length
-        return np.hstack([base, np.sqrt(FIRST_STEP * max(float(np.sum(base**2)), 1e-300)) * u])
-    if problem.regularizer.vacuous and not problem.constraints:
-        return np.hstack([base, np.sqrt(_flat(_slope_along(problem, base, u), float(np.sum(base**2)))) * u])
-    objective = _along(problem, base, u)
-    start = objective(0.0)
-    high = max(1e-3 * float(np.sum(base**2)), 1e-6)
-    while objective(2 * high) < objective(high) and high < 1e12:
-        high *= 2
-    found = minimize_scalar(
-        objective, bounds=(0.0, 2 * high), method="bounded", options={"xatol": 1e-4 * high}
-    )
-    t = float(found.x) if found.fun < start else 1e-6 * high
-    return rescaled(problem, np.hstack([base, np.sqrt(t) * u]))
-
-
-def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """The function t -> objective at V V' + t u u'."""
-    return lambda t: problem.objective_of_factor(rescaled(problem, np.hstack([V, np.sqrt(t) * u])))
-
-
-def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """The derivative of t -> objective at V V' + t u u', as rounding may hide differences."""
-    fixed = float(np.sum(u * (problem.cost @ u)))
-    lines = list(zip(problem.losses, problem.values(V), problem.values(u), strict=True))
-
-    def slope(t: float) -> float:
-        parts = (d @ (term.weight * term.loss.derivative(z + t * d, term.target)) for term, z, d in lines)
-        return fixed + float(sum(parts))
-
-    return slope
+    trace = max(float(np.sum(base**2)), SAME * problem.n * typical_size(problem))
+    return rescaled(problem, np.hstack([base, np.sqrt(FIRST_STEP * trace) * direction.reshape(-1, 1)]))
 
 
 def widened(problem: Statement, V: Array) -> Array:
@@ -171,15 +136,3 @@ def widened(problem: Statement, V: Array) -> Array:
     more = min(int(np.ceil(WIDENED * V.shape[1])), problem.order) - V.shape[1]
     size = NOISE * np.sqrt(float(np.mean(V**2)))
     return np.hstack([V, size * np.random.default_rng(V.shape[1]).standard_normal((len(V), max(more, 0)))])
-
-
-def _flat(slope: Callable[[float], float], trace: float) -> float:
-    """The t > 0 at which an increasing slope becomes zero; the shortest step if it is not negative at 0."""
-    from scipy.optimize import brentq
-
-    low, high = 0.0, SHORTEST * max(trace, 1e-300)
-    if not slope(0.0) < 0 or not slope(high) < 0:
-        return high
-    while slope(high) < 0 and high < 1e12 * max(trace, 1.0):
-        low, high = high, 10 * high
-    return float(brentq(slope, low, high, rtol=1e-6)) if slope(high) >= 0 else high
