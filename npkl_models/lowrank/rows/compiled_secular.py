@@ -15,9 +15,7 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.compile import called
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
-INNER = 8
 LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
-SETTLED = 1e-3 * LAST**2  # the same for the steps of the inner iteration
 CANCELLED = 1e-10  # if ||mu u||^2 is a smaller share of ||c||^2, it is lost to rounding in a Gram system
 SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is singular to rounding
 
@@ -74,25 +72,16 @@ def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, 
 def rational_step(
     now: float, norm2: float, falls: float, slope: float, zero: float, level: float
 ) -> float:  # pragma: no cover
-    """The step to the root of t^2 norm2 / (t + d)^2 = slope (now + d - zero) + level, t = -2 norm2 / falls.
+    """Newton's step for 1 / ||u|| = (slope (mu - zero) + level)^(-1/2), whose left side is nearly straight.
 
-    The model is exact for a single eigenvalue (More & Sorensen 1983). Where the norm does not fall, which is
-    rounding, the step leaves the interval, which is then halved.
+    Where a side is no number, or the norm does not fall, which is rounding, the step leaves the interval,
+    which is then halved.
     """
-    if not falls < 0:
+    right = slope * (now - zero) + level
+    if not (falls < 0 and right > 0):
         return -2 * now
-    t = -2 * norm2 / falls
-    if slope == 0.0:
-        return t * (math.sqrt(norm2 / level) - 1)
-    d = 0.0
-    for _ in range(INNER):
-        ratio = t / (t + d)
-        value = norm2 * ratio * ratio - slope * (now + d - zero)
-        change = value / (slope + 2 * norm2 * ratio * ratio / (t + d))
-        d = max(d + change, -0.9 * t)
-        if abs(change) <= SETTLED * now:
-            break
-    return d
+    one, other = 1 / math.sqrt(norm2), 1 / math.sqrt(right)
+    return 2 * (other - one) / (slope * other * other * other - falls * one * one * one)
 
 
 @called()
