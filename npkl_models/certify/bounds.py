@@ -165,7 +165,8 @@ def _repaired(
     shortfall, critical = missing
     if critical and _definite_over_basis(problem, y, S, shortfall, demand):
         shortfall = 0.0
-    best = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
+    quick = demand.quick and not demand.last
+    best = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted, quick)
     if critical and best[1] < wanted and _definite(problem, y, S):
         return NO_NEED, -rounding.paid(problem, y), y
     return best

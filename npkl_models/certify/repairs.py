@@ -40,13 +40,13 @@ Repaired = tuple[float, Multipliers] | None
 
 def best_repair(
     problem: Statement, y: Multipliers, eps: float, upper: float, local: Array | None = None,
-    inside: Interior | None = None, wanted: float = float("inf"),
+    inside: Interior | None = None, wanted: float = float("inf"), quick: bool = False,
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
     """The name, bound and multipliers of the best repair; the bound is -inf if no repair applies.
 
     With ``local``, the slack is known to be above -eps only after Diag(local) is added to it. ``inside`` is a
     strictly feasible dual point that a solver found. If a bound reaches ``wanted``, only the repairs in
-    `DIAGONAL` are still tried.
+    `DIAGONAL` are still tried. A ``quick`` repair looks for a Slater point only where that may reach it.
     """
     if eps == 0.0 and local is None:
         return NO_NEED, -paid(problem, y), y
@@ -56,7 +56,8 @@ def best_repair(
     if local is not None:
         return _best_of(DIAGONAL, problem, y, eps + local, upper, wanted, best)
     best = _best_of(REPAIRS, problem, y, eps, upper, wanted, best)
-    if best[1] == float("-inf") or best[1] < wanted <= worth(problem, y, eps):
+    any_bound = best[1] == float("-inf") and not quick
+    if any_bound or best[1] < wanted <= worth(problem, y, eps):
         found = slater(problem, y, eps, upper, inside)
         best = best if found is None or found[0] <= best[1] else ("Slater point", *found)
     return best

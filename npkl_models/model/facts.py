@@ -17,8 +17,8 @@ from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
-from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
-from npkl_models.proof.perron import dominant, perron_floor
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise, least_margin
+from npkl_models.proof.perron import dominant, perron_interval
 
 Known = TypeVar("Known")
 
@@ -52,9 +52,10 @@ def cost_floor(problem: Statement) -> float:
         floor = min_eigenvalue(C, query=Query("eigh")).lower - error
         if floor > 0 or problem.basis is not None:
             return floor
-        return max(floor, perron_floor(C), 0.0 if dominant(C) else floor)
-    floor = perron_floor(C) if problem.basis is None else float("-inf")
-    if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
+        return max(floor, perron_interval(C)[0], 0.0 if dominant(C) else floor)
+    floor, above = perron_interval(C) if problem.basis is None else (float("-inf"), float("inf"))
+    rounding_alone = max(-floor, above) <= least_margin(C)  # a factorisation would show no more
+    if floor > 0 or rounding_alone or C.shape[0] > DENSE_CHOLESKY:
         return floor
     found = min_eigenvalue(C, query=Query("cholesky"))
     return max(floor, found.lower - error) if found.rigour == "proved" else floor

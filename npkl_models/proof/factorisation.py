@@ -65,13 +65,18 @@ def can_factorise(S: Matrix) -> bool:
     return S.shape[0] <= DENSE_CHOLESKY or sparse_order(S) is not None
 
 
+def least_margin(S: Matrix) -> float:
+    """What a factorisation pays at least for its rounding; a floor above minus that is as good as proved."""
+    return 16 * S.shape[0] * UNIT * norm_bound(S)
+
+
 def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = False) -> EigenBound:
     """Prove lambda_min >= -shift by a factorisation of S + shift I that succeeds."""
     order = sparse_order(S)
     if order is None and S.shape[0] > DENSE_CHOLESKY:
         return guess
     scale = norm_bound(S)
-    base = max(accuracy, 16 * S.shape[0] * UNIT * scale)
+    base = max(accuracy, least_margin(S))
     margin = max(base, ROUGH * guess.estimate)
     shifts = [4.0**k * margin - guess.estimate for k in range(ATTEMPTS)]
     if guess.estimate > 0:  # the eigenvalue may be zero, and the estimate rounding

@@ -15,18 +15,19 @@ PERRON_STEPS = 30
 SWEEPS = 4
 
 
-def perron_floor(C: Matrix) -> float:
+def perron_interval(C: Matrix) -> tuple[float, float]:
     """A proved lower bound on the smallest eigenvalue of a sparse matrix without positive off-diagonals.
 
     For any x > 0 the smallest eigenvalue is at least min_i (C x)_i / x_i (Collatz & Wielandt). Inverse
     iteration brings x near the Perron vector. The bound includes its rounding, so x need not be exact. The
-    result is -inf if the signs do not fit. The method uses sparse products alone.
+    bound is -inf if the signs do not fit. The method uses sparse products alone.
 
-    The Rayleigh quotient of x is never below the eigenvalue. If it is of the size of rounding, C is singular,
-    and a bound of zero is the best possible.
+    The second number is the least Rayleigh quotient of x, which is not below the eigenvalue, up to rounding.
+    If it is of the size of rounding, C is singular, and a bound of zero is the best possible.
     """
+    above = float("inf")
     if not _signed(C):
-        return float("-inf")
+        return float("-inf"), above
     size, terms = abs(C), float(np.diff(C.indptr).max()) + 2
     x, best, singular, failures = np.ones(C.shape[0]), float("-inf"), False, 0
     for _ in range(PERRON_STEPS):
@@ -34,7 +35,8 @@ def perron_floor(C: Matrix) -> float:
         ratio = Cx / x
         low = float(np.min(ratio - terms * UNIT * (size @ x) / x))
         best = max(best, low)
-        if not singular and float(x @ Cx) <= terms * UNIT * norm_bound(C) * float(x @ x):
+        above = min(above, float(x @ Cx) / float(x @ x))
+        if not singular and above <= terms * UNIT * norm_bound(C):
             singular = True
             best = max(best, 0.0) if dominant(C) else best
         if (singular and best >= 0) or float(np.max(ratio)) - low <= 1e-3 * abs(low):
@@ -44,7 +46,7 @@ def perron_floor(C: Matrix) -> float:
         if failures > 1 or not bool(np.all(y > 0)):
             break
         x = y / np.max(y)
-    return best
+    return best, above
 
 
 def dominant(C: Matrix) -> bool:

@@ -45,7 +45,7 @@ def test_no_perron_vector_where_the_signs_do_not_fit():
     np.testing.assert_array_equal(perron.perron_vector(sp.csr_array([[0.0]])), [1.0])
     assert perron.perron_vector(sp.csr_array([[1.0, 0.5], [0.5, 1.0]])) is None
     assert perron.perron_vector(sp.csr_array([[0.0, -1.0], [-1.0, 1.0]])) is None
-    assert perron.perron_floor(sp.csr_array([[1.0, 0.5], [0.5, 1.0]])) == -np.inf
+    assert perron.perron_interval(sp.csr_array([[1.0, 0.5], [0.5, 1.0]]))[0] == -np.inf
     assert perron.collatz(sp.csr_array([[1.0, 0.5], [0.5, 1.0]]), np.ones(2)) == -np.inf
     assert perron.collatz(sp.csr_array([[1.0, -0.5], [-0.5, 1.0]]), np.array([1.0, 0.0])) == -np.inf
 
