@@ -31,7 +31,7 @@ DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 SPARSE_FILL = 2e7  # largest envelope for a sparse factorisation
 SPARSE_WORK = 5e10  # largest number of operations of a sparse factorisation
 MANY = 20.0  # a row with this many times the mean number of entries is factorised last
-DENSE_IS_QUICKER = 20.0  # a dense operation is this many times quicker than a sparse one
+DENSE_IS_QUICKER = 80.0  # a dense operation is this many times quicker than a sparse one
 LARGE = 400  # order above which the trace is a coarse measure of the rounding errors
 COLUMNS = 256  # columns of a factor whose absolute values are formed at a time
 ATTEMPTS = 12
@@ -176,9 +176,8 @@ def sparse_order(S: Matrix) -> Index | None:
     np.minimum.at(first, row, place[column])
     width = (place - first).astype(float)
     work = float(np.sum(width**2))
-    if width.sum() > SPARSE_FILL or work > min(SPARSE_WORK, order.size**3 / 3 / DENSE_IS_QUICKER):
-        return None
-    return order
+    dense = order.size**3 / 3 / DENSE_IS_QUICKER if order.size <= DENSE_CHOLESKY else np.inf
+    return None if width.sum() > SPARSE_FILL or work > min(SPARSE_WORK, dense) else order
 
 
 def _dense_floor(S: Matrix, shift: float) -> float | None:
