@@ -14,14 +14,12 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
 from npkl_models.interior.schur import gathered, rows_of
-from npkl_models.interior.start import cholesky
+from npkl_models.interior.start import cholesky, inverse
 from npkl_models.interior.steps import longest, ratio
-from npkl_models.interior.symmetry import filled, symmetric_part
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
 
 GATHERED = 3e-8  # seconds for a pair of entries in numpy
 RATE = 1e10  # operations of dense products per second
@@ -121,10 +119,7 @@ class Block(Vector):
         return cholesky(X)
 
     def inverse(self, factor: Array) -> Array:
-        Z, failed = lapack.dpotri(factor, lower=1)
-        if failed:
-            raise np.linalg.LinAlgError("the slack is singular")
-        return filled(Z)
+        return inverse(factor)
 
     @cached_property
     def _pattern(self) -> tuple[Index, Index] | None:
@@ -139,10 +134,10 @@ class Block(Vector):
     def between(self, X: Array, D: Array, Z: Array) -> Array:
         """The symmetric part of XDZ, for a change D of slacks."""
         if self._pattern is None:
-            return symmetric_part(X @ D @ Z)
+            return symmetrize(X @ D @ Z)
         entries, starts = self._pattern
         own = sp.csr_array((D.ravel()[entries], entries % self.order, starts), shape=D.shape)
-        return symmetric_part(X @ np.asarray(own @ Z))
+        return symmetrize(X @ np.asarray(own @ Z))
 
     def longest(self, factor: Array, D: Array, share: float) -> float:
         return longest(factor, D, share)

@@ -92,7 +92,7 @@ class _Run:
         self.iterate = Iterate(values_of(problem))
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
         self.best: list[Certificate] = []
-        self.center: Array | None = None  # y of the last dual feasible iterate far from the boundary
+        self.center: Multipliers | None = None  # of the last dual feasible iterate far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
         self.size = problem.size(self.iterate.objective())
@@ -134,7 +134,7 @@ class _Run:
         if not np.isfinite([objective, bound]).all():
             return Status.FAILED
         if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
-            self.center = now.y
+            self.center = now.values.multipliers(now.y)
         gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         stalled = self._stalled(iteration, gap, abs(objective - bound))
@@ -169,12 +169,8 @@ class _Run:
         y = values.multipliers(self.iterate.y)
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
         found = self.watch.certify(self.problem, V, y)
-        lost = not (self.watch.suffices(found) or found.repair == NO_NEED)
-        if (
-            lost
-            and self.center is not None
-            and self.watch.offer(self.problem, values.multipliers(self.center))
-        ):
+        lost = not self.watch.suffices(found) and found.repair != NO_NEED
+        if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
         found = self._or_as_it_is(found, y)
         if found.rigour == "probable" and self.watch.suffices(found):
@@ -190,13 +186,9 @@ class _Run:
         """The certificate, or that of the whole kernel as it is, if it is better."""
         if not self.problem.constraints or self.watch.suffices(found):
             return found
-        as_it_is = self.watch.certify(self.problem, self._whole(), y, restoring=False)
+        whole = self.iterate.L_K if self.scaling is None else self.scaling @ self.iterate.L_K
+        as_it_is = self.watch.certify(self.problem, self.problem.lift(whole), y, restoring=False)
         return as_it_is if _merit_of(as_it_is) < _merit_of(found) else found
-
-    def _whole(self) -> Array:
-        """The square factor of the iterate's kernel."""
-        T = self.iterate.L_K if self.scaling is None else self.scaling @ self.iterate.L_K
-        return self.problem.lift(T)
 
     def _with_highest(self, found: Certificate) -> Certificate:
         """The better of this certificate and one with the multipliers of the best bound so far.
@@ -259,10 +251,8 @@ def _multipliers(problem: Statement) -> float:
 
 def _entries(problem: Statement) -> float:
     """The number of distances or different entries of K that all values need, at most."""
-    functionals, n = [part.functional for part in problem.terms], float(problem.n)
-    needed = sum(
-        float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in functionals
-    )
+    every, n = (part.functional for part in problem.terms), float(problem.n)
+    needed = sum(float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in every)
     return min(needed, n * (n + 1) / 2)
 
 
@@ -284,15 +274,11 @@ TAKES = Takes(
     basis="yes",
     constraints="yes",
     functionals=(
-        "entries",
-        "squared distances",
-        "distance differences",
-        "combinations of distances",
-        "trace",
+        "entries", "squared distances", "distance differences", "combinations of distances", "trace",
         "sparse matrices",
     ),
     beyond=lambda problem: boxed_conjugates(problem.losses),
-)
+)  # fmt: skip
 BACKEND = Backend(
     "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,
     InteriorOptions, cost_of,

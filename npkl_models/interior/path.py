@@ -14,14 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 
 from npkl_models.interior.schur import inverse_of, schur
-from npkl_models.interior.start import cholesky, first_point, kernel_size, loose
+from npkl_models.interior.start import cholesky, first_point, inverse, kernel_size, loose
 from npkl_models.interior.steps import MORE, ROUGHLY, SHARE, SURE, first_vector, longest, ratio
-from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg import Array, Matrix, dense, symmetrize
 
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
 EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
@@ -57,7 +55,7 @@ class Iterate:
         self.roughly = ROUGHLY if self.roomy or loose(values).any() else SURE
         self.amiss = 1.0 if self.roomy else 0.0  # share that is left of the first primal residual
         self.S = self.slack()
-        Z = _inverse(self.L)
+        Z = inverse(self.L)
         mu = kernel_size(values) / float(np.mean(Z.diagonal()))
         self.K: Array = mu * Z
         self.L_K = cholesky(self.K)
@@ -118,13 +116,13 @@ class Iterate:
     def advance(self) -> None:
         """Do one iteration; numpy.linalg.LinAlgError if K or S can no longer be factorised."""
         values, box, mu = self.values, self.values.box, self.mu
-        Z = _inverse(self.L)
+        Z = inverse(self.L)
         H = schur(values, self.K, Z)
         pulls = self.low / self.to_lower, self.high / self.to_upper  # zero for multipliers without an end
         pull = pulls[0] + pulls[1]
         bend, slope = box.bend(self.y), box.slope(self.y)
         H.reshape(-1, order="F")[:: len(H) + 1] += bend + pull
-        inverse = inverse_of(values, H, self.L_K, self.L)
+        solved = inverse_of(values, H, self.L_K, self.L)
         refinements = REFINEMENTS if values.problem.constraints and self.amiss <= MET else 0
         of_K, of_Z, base = values.of(self.K), values.of(Z), -slope
         if self.rho:
@@ -138,10 +136,10 @@ class Iterate:
             crossed = None if before is None else np.asarray(before.S @ before.K)
             if crossed is not None:
                 right = right - values.of_product(crossed.T, Z)
-            dy = inverse(right)
+            dy = solved(right)
             dS = values.change(dy, self.rho, self.R)
             inner = np.asarray(dS @ self.K)
-            dK: Array = symmetric_part(Z @ (inner if crossed is None else inner + crossed), -1.0)
+            dK = -symmetrize(Z @ (inner if crossed is None else inner + crossed))
             dK -= self.K
             if target:
                 dK += target * Z
@@ -153,9 +151,9 @@ class Iterate:
                 if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
                     break
                 least = size
-                more = inverse(missed)
+                more = solved(missed)
                 dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
-                dK -= symmetric_part(Z @ np.asarray(values.adjoint(more) @ self.K))
+                dK -= symmetrize(Z @ np.asarray(values.adjoint(more) @ self.K))
             low, high = pulls[0] * dy, pulls[1] * dy
             return Direction(dy, dS, dK, at_low - low - self.low, at_high + high - self.high)
 
@@ -247,11 +245,3 @@ def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tupl
         except np.linalg.LinAlgError:
             step *= 0.8
     raise np.linalg.LinAlgError(f"no step keeps the {name} positive definite")
-
-
-def _inverse(L: Array) -> Array:
-    """The inverse (L L')^-1."""
-    Z, failed = lapack.dpotri(L, lower=1)
-    if failed:
-        raise np.linalg.LinAlgError("the slack is singular")
-    return filled(Z)

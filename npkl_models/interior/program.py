@@ -16,12 +16,12 @@ import scipy.sparse as sp
 from npkl_models.interior.cone import RATE, Vector, parts_of
 from npkl_models.interior.steps import MORE, SHARE, solved
 from npkl_models.linalg import Array, raised_cholesky
+from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-RAISED = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # shares added to H's diagonal if rounding has made H indefinite
 REFINEMENTS = 5  # of a solution of the Schur system
 ROUNDED = 1e-9  # a larger residual of a direction is corrected, relative to the largest target
 LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu have it
@@ -39,45 +39,33 @@ def takes(problem: Statement) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The numbers of a program.
-
-    Attributes
-    ----------
-    parts : list of Vector or Block
-        The cone; the last numbers of its vector belong to one-sided constraints.
-    b : ndarray of shape (m,)
-        The targets.
-    sign : ndarray of shape (m,)
-        The sign of each multiplier: 1 for an upper bound, -1 for a lower bound, 0 for an equality.
-    own : ndarray of shape (m,)
-        The place of each row among all multipliers of the problem.
-    order : int
-        The sum of all orders.
-    """
+    """The numbers of a program."""
 
     problem: Statement
-    parts: list[Vector]
-    b: Array
-    sign: Array
-    order: int
+    parts: list[Vector]  # of the cone; the numbers of the last part may belong to one-sided constraints
+    b: Array  # the targets (m,)
+    order: int  # the sum of all orders
 
     @classmethod
     def of(cls, problem: Statement) -> Program:
         """The program of a problem that `takes` takes."""
         b = np.concatenate([part.value for part in problem.constraints])
-        sign = np.concatenate([_sign(*part.domain) for part in problem.constraints])
+        low, high = (
+            np.concatenate(ends) for ends in zip(*(part.domain for part in problem.constraints), strict=True)
+        )
+        sign = 1.0 * np.isfinite(low) - np.isfinite(high)  # upper bounds have 1, lower ones -1, equalities 0
         parts = list(_parts(problem))
         sided = np.flatnonzero(sign)
         if sided.size:
             more = sp.csr_array((sign[sided], (sided, np.arange(sided.size))), shape=(b.size, sided.size))
             none = np.full(sided.size, -1, dtype=np.intp)
             parts.append(Vector(none, np.zeros(sided.size), more))
-        return cls(problem, parts, b, sign, sum(part.order for part in parts))
+        return cls(problem, parts, b, sum(part.order for part in parts))
 
     def multipliers(self, y: Array) -> Multipliers:
         """The multipliers of the problem."""
-        inside = np.where(self.sign > 0, np.maximum(y, 0.0), np.where(self.sign < 0, np.minimum(y, 0.0), y))
-        return self.problem.split_multipliers(np.split(inside, np.cumsum(self.problem.sizes)[:-1]))
+        own = np.split(y, np.cumsum(self.problem.sizes)[:-1])
+        return projected(self.problem, self.problem.split_multipliers(own))
 
     def factor(self, factors: list[Array]) -> Array:
         """The factor V (n x n) of the kernel with these blocks."""
@@ -101,11 +89,6 @@ def iteration_of(problem: Statement) -> tuple[float, float]:
     entries = sum(float(part.A.nnz) for part in parts)
     seconds = m**3 / 3 / RATE + sum(part.seconds for part in parts)
     return seconds, 8.0 * (12 * dense + 3 * m**2 + 4 * entries + 3 * float(problem.n) ** 2)
-
-
-def _sign(lower: Array, upper: Array) -> Array:
-    """The sign that the multipliers have, from their domain."""
-    return np.where(np.isinf(lower), np.where(np.isinf(upper), 0.0, -1.0), 1.0)
 
 
 class Point:
@@ -167,7 +150,7 @@ class Point:
         H = np.zeros((m, m))
         for part, X, own in zip(parts, self.X, Z, strict=True):
             part.schur(X, own, H)
-        factor = raised_cholesky(H.copy(order="F"), RAISED, "the Schur complement")
+        factor = raised_cholesky(H.copy(order="F"), "the Schur complement")
         base = self.program.b * -1.0
         of_Z = sum(part.of(own) for part, own in zip(parts, Z, strict=True))
         if not self.met:
@@ -209,7 +192,7 @@ class Point:
         H = np.zeros((missed.size, missed.size))
         for part, X in zip(parts, self.X, strict=True):
             part.schur(X, X, H)
-        w = _refined(H, raised_cholesky(H.copy(order="F"), RAISED, "the Schur complement"), missed)
+        w = _refined(H, raised_cholesky(H.copy(order="F"), "the Schur complement"), missed)
         for k, part in enumerate(parts):
             dX[k] = dX[k] + part.between(self.X[k], part.adjoint(w), self.X[k])
 
@@ -287,7 +270,7 @@ def falling(program: Program) -> list[Array] | None:
         A = sp.vstack([part.A, sp.csr_array(part.C.reshape(1, -1))], format="csr")
         parts.append(replace(part, C=part.unit(1.0), A=A))
     b = np.append(np.zeros(program.b.size), -1.0)
-    point = Point(Program(program.problem, parts, b, np.append(program.sign, 0.0), program.order))
+    point = Point(replace(program, parts=parts, b=b))
     for _ in range(RAYS):
         try:
             point.advance()

@@ -90,12 +90,12 @@ def _shrunk(values: Array, p: float, mu: float) -> Array:
     return low
 
 
-def inner_ascent(proximal: ProximalDual, x: Array, deadline: float = np.inf) -> Array:
+def inner_ascent(proximal: ProximalDual, x: Array) -> Array:
     """The x that ``INNER`` eigendecompositions find for one proximal problem; fewer at the deadline."""
     from scipy.optimize import minimize
 
     def in_time(_x: Array) -> None:
-        if time.perf_counter() > deadline:
+        if time.perf_counter() > proximal.dual.deadline:
             raise StopIteration
 
     bounds = list(zip(proximal.dual.lower, proximal.dual.upper, strict=True))

@@ -60,11 +60,6 @@ class Ascent:
         self.offered = False  # the kernel came from `offer`
         self.one = spectral_cost(dual.problem, 1).seconds
 
-    @property
-    def deadline(self) -> float:
-        """The end of the time limit in seconds of `time.perf_counter`; inf without a limit."""
-        return self.dual.deadline
-
     def offer(self, V: Array) -> None:
         """Offer a kernel from a proximal problem; it is kept if it is better or if there are constraints."""
         objective = self.dual.problem.objective_of_factor(V)
@@ -166,7 +161,7 @@ def proximal_points(ascent: Ascent, x: Array) -> None:
     first = max(float(np.linalg.norm(mu)), 1e-3 * reach) / max(1.0, norm_bound(problem.cost))
     for sigma in growing(first):
         step = ProximalDual(dual, W, mu, sigma)
-        x = inner_ascent(step, x, ascent.deadline)
+        x = inner_ascent(step, x)
         W, mu = step.vectors, step.weights
         ascent.offer(step.factor())
         ascent(x)
