@@ -15,12 +15,13 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
+from npkl_models.interior.cone import RATE
 from npkl_models.interior.factor import factor_of
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.program import iteration_of, takes
-from npkl_models.interior.program_run import AGAIN, ITERATIONS, ProgramRun
+from npkl_models.interior.program_run import AGAIN, ITERATIONS, STALLED, ProgramRun
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
-from npkl_models.interior.schur import IN_NUMPY
+from npkl_models.interior.schur import IN_NUMPY, USUAL
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import WORTH
@@ -35,12 +36,8 @@ from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import RunMonitor
 
 LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
-STALLED = 12  # the run ends after so many iterations without a smaller gap
 OPEN = 0.1  # above this gap, a smaller distance of objective and bound counts as progress
-CLIMB = 25  # the same as STALLED above the gap OPEN: multipliers far from zero take longer
 FAR = 1e9  # if the objective is this many times its first size, primal or dual has no solution
-RATE = 2.5e10  # operations of dense algebra per second
-USUAL = 20  # predicted number of iterations
 ALWAYS = 0.02  # an iteration that takes fewer seconds begins whatever the limit
 LEAST = 0.5  # the first iteration takes at least this share of the predicted seconds
 
@@ -83,7 +80,6 @@ class _Run:
     """The state of one run."""
 
     scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
-    highest: Certificate | None = None  # the certificate with the best bound so far
     gap = np.inf  # relative gap of the last iterate
     distance = np.inf  # distance of objective and bound of the last iterate
 
@@ -158,7 +154,7 @@ class _Run:
             self.smallest, self.at = np.inf, iteration
         elif nearer or gap < 0.9 * self.smallest:
             self.smallest, self.at = min(gap, self.smallest), iteration
-        return iteration - self.at >= (STALLED if gap <= OPEN else CLIMB)
+        return iteration - self.at >= STALLED
 
     def _finally(self, status: Status) -> Status:
         """Certify the last point; OPTIMAL if the certificate suffices, else the given status."""
@@ -172,37 +168,12 @@ class _Run:
         lost = not self.watch.suffices(found) and found.repair != NO_NEED
         if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
-        found = self._or_as_it_is(found, y)
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
-        if self.scaling is not None:
-            found = self._with_highest(found)
         if not self.best or _merit_of(found) < _merit_of(self.best[-1]):
             self.best.append(found)
         return found
-
-    def _or_as_it_is(self, found: Certificate, y: Multipliers) -> Certificate:
-        """The certificate, or that of the whole kernel as it is, if it is better."""
-        if not self.problem.constraints or self.watch.suffices(found):
-            return found
-        whole = self.iterate.L_K if self.scaling is None else self.scaling @ self.iterate.L_K
-        as_it_is = self.watch.certify(self.problem, self.problem.lift(whole), y, restoring=False)
-        return as_it_is if _merit_of(as_it_is) < _merit_of(found) else found
-
-    def _with_highest(self, found: Certificate) -> Certificate:
-        """The better of this certificate and one with the multipliers of the best bound so far.
-
-        A later iterate may have a feasible kernel, but a slack that is not positive semidefinite.
-        """
-        known = self.highest
-        if known is None or found.bound > known.bound:
-            self.highest = found
-            return found
-        if not found.feasible or self.watch.suffices(found):
-            return found
-        other = self.watch.certify(self.problem, found.point, known.multipliers)
-        return other if other.relative_gap < found.relative_gap else found
 
     def claim(self, status: Status) -> Claim:
         """The claim with the best certified point, or with the last one."""

@@ -9,20 +9,19 @@ accumulate in S.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.interior.schur import inverse_of, schur
-from npkl_models.interior.start import cholesky, first_point, inverse, kernel_size, loose
-from npkl_models.interior.steps import MORE, ROUGHLY, SHARE, SURE, first_vector, longest, ratio
+from npkl_models.interior.start import cholesky, first_point, inverse, kernel_size
+from npkl_models.interior.steps import MORE, SHARE, longest, ratio, shortened
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Matrix, dense, symmetrize
 
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
-EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
+MET = 1e-3  # share of the first residuals below which they count as nearly met
 ROUNDED = 1e-13  # residuals below this share of the largest target value are not refined
 REFINEMENTS = 3  # refinements of a direction against rounding, once the equalities are nearly met
 DONE = 1e-14  # a smaller share of the first dual residual counts as zero
@@ -48,11 +47,8 @@ class Iterate:
         self.below, self.above = box.below, box.above
         self.count, self.bounded = n + box.count, box.count > 0
         self.steps = (1.0, 1.0)
-        self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = first_point(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
-        # Without a feasible start and without equalities, S may have no room, so each step must be exact.
-        self.roughly = ROUGHLY if self.roomy or loose(values).any() else SURE
         self.amiss = 1.0 if self.roomy else 0.0  # share that is left of the first primal residual
         self.S = self.slack()
         Z = inverse(self.L)
@@ -181,11 +177,10 @@ class Iterate:
         after = self._mu_after(primal, dual, d)
         far = min(primal, dual) ** 2
         power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
-        least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
-        return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
+        return float(np.clip((max(after, 0.0) / mu) ** power, SMALLEST_SIGMA, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
-        primal, dual = self._way(self.L_K, d.K, share), self._way(self.L, d.S, share)
+        primal, dual = (longest(L, D, share) for L, D in ((self.L_K, d.K), (self.L, d.S)))
         if not self.bounded:
             return primal, dual
         at, to = self.below, self.above
@@ -194,10 +189,6 @@ class Iterate:
             dual, ratio(self.to_lower[at], d.y[at], share), ratio(self.to_upper[to], -d.y[to], share)
         )  # fmt: skip
         return primal, dual
-
-    def _way(self, L: Array, dX: Matrix, share: float) -> float:
-        """The length of a step from L L' along dX; only an estimate if ``share`` is 1 (no step is taken)."""
-        return longest(L, dX, share, self.roughly if share == 1 else SURE, self.start)
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
@@ -217,8 +208,8 @@ class Iterate:
             trial += self.K
             return trial
 
-        dual, self.L = _shortened(dual, slack, "slack")
-        primal, self.L_K = _shortened(primal, kernel, "kernel")
+        dual, self.L = shortened(dual, lambda step: cholesky(slack(step)), "slack positive definite")
+        primal, self.L_K = shortened(primal, lambda step: cholesky(kernel(step)), "kernel positive definite")
         self.K = trial
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
@@ -235,13 +226,3 @@ class Iterate:
         except np.linalg.LinAlgError:
             return
         self.S, self.rho = S, 0.0
-
-
-def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
-    """The step, shortened until the matrix is positive definite, and the factor of this matrix."""
-    for _ in range(30):
-        try:
-            return step, cholesky(matrix(step))
-        except np.linalg.LinAlgError:
-            step *= 0.8
-    raise np.linalg.LinAlgError(f"no step keeps the {name} positive definite")

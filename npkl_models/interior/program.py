@@ -9,12 +9,13 @@ get a number x >= 0 each. The certificate judges the point as it is: it misses t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.interior.cone import RATE, Vector, parts_of
-from npkl_models.interior.steps import MORE, SHARE, solved
+from npkl_models.interior.steps import MORE, SHARE, shortened, solved
 from npkl_models.linalg import Array, raised_cholesky
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
@@ -26,7 +27,6 @@ REFINEMENTS = 5  # of a solution of the Schur system
 ROUNDED = 1e-9  # a larger residual of a direction is corrected, relative to the largest target
 LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu have it
 RAYS = 50  # iterations of the search for a direction
-SHORTER = 0.8  # a step at which a factorisation fails
 
 
 def takes(problem: Statement) -> bool:
@@ -204,8 +204,9 @@ class Point:
 
     def _go(self, dy: Array, dS: list[Array], dX: list[Array]) -> None:
         primal, dual = self._reach(dX, dS, SHARE + MORE * min(self.steps))
-        self.factors_X, self.X, primal = self._moved(self.X, dX, primal)
-        self.factors_S, self.S, dual = self._moved(self.S, dS, dual)
+        inside = "point inside the cone"
+        primal, (self.X, self.factors_X) = shortened(primal, partial(self._moved, self.X, dX), inside)
+        dual, (self.S, self.factors_S) = shortened(dual, partial(self._moved, self.S, dS), inside)
         self.y = self.y + dual * dy
         self.steps = primal, dual
         if self.met or dual == 1.0 or self.dual * (1 - dual) <= ROUNDED:
@@ -224,15 +225,9 @@ class Point:
             return
         self.S, self.met = slack, True
 
-    def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array], float]:
-        for _ in range(30):
-            moved: list[Array] = [X + step * D for X, D in zip(at, by, strict=True)]
-            try:
-                factors: list[Array] = [p.factor(X) for p, X in zip(self.program.parts, moved, strict=True)]
-                return factors, moved, step
-            except np.linalg.LinAlgError:
-                step *= SHORTER
-        raise np.linalg.LinAlgError("no step keeps the point inside the cone")
+    def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array]]:
+        moved: list[Array] = [X + step * D for X, D in zip(at, by, strict=True)]
+        return moved, [part.factor(X) for part, X in zip(self.program.parts, moved, strict=True)]
 
 
 def _refined(H: Array, factor: tuple[Array, bool], right: Array) -> Array:

@@ -28,7 +28,8 @@ from npkl_models.linalg.nearly_dependent import Rows
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
-IN_NUMPY = 4e-7  # seconds for an entry of H in the twenty iterations of a solve
+USUAL = 20  # predicted number of iterations
+IN_NUMPY = 4e-7  # seconds for an entry of H in the usual number of iterations
 MANY = 8  # above this average number of entries of a value, its coordinates in the basis are used
 BLOCK = 16_000  # numbers of H that numpy computes at a time
 
