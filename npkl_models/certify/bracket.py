@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import html
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from npkl_models.proof.eigenbound import CERTIFIED
 
+if TYPE_CHECKING:
+    from npkl_models.certify.certificate import Certificate
+
 WIDTH, HEIGHT, EDGE = 460, 58, 130  # of the drawing, in pixels
 GOOD, OPEN = "#17692f", "#a15c00"
 
 
-class Bounded(Protocol):
-    """The fields of a certificate that the drawing shows."""
-
-    @property
-    def bound(self) -> float: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def upper(self) -> float: ...
-    @property
-    def violation(self) -> float: ...
-    @property
-    def relative_gap(self) -> float: ...
-    @property
-    def rigour(self) -> str: ...
-    @property
-    def feasible(self) -> bool: ...
-
-
-def bracket(found: Bounded) -> str:
+def bracket(found: Certificate) -> str:
     """Draw bound <= optimum <= upper as an SVG; without an upper bound, the bound and the objective."""
     gap = found.relative_gap
     color = GOOD if found.rigour in CERTIFIED and found.feasible and gap <= 1e-4 else OPEN

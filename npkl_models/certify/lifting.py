@@ -81,8 +81,7 @@ def scale_to_orthogonality(
     if problem.constraints or not least < inner < SLIGHT * cost:
         return None
     larger = y.scaled(1 + inner / (cost - inner))
-    allowed = all(part.allows(own).all() for part, own in zip(problem.terms, larger.terms, strict=True))
-    return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
+    return larger if problem.conjugate_sum(larger) <= problem.conjugate_sum(y) < np.inf else None
 
 
 def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, float] | None:

@@ -193,11 +193,9 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
         L = scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return None
-    rounding = (n + 2) * UNIT
-    paid = rounding / (1 - rounding) * trace
-    if n > LARGE:
-        more = rounding + 2 * UNIT  # the shift and the sums are rounded, too
-        paid = min(paid, more / (1 - more) * float(_row_sums(L).max()) * (1 + 4 * n * UNIT))
+    paid = gamma(n + 2) * trace
+    if n > LARGE:  # the shift and the sums are rounded, too
+        paid = min(paid, gamma(n + 4) * float(_row_sums(L).max()) * (1 + 4 * n * UNIT))
     return -paid - n * TINY
 
 
