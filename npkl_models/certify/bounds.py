@@ -111,7 +111,8 @@ def bound_from(
     tau = trace_bound(problem, upper) if price is None else 0.0
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     margin = 0.0
-    if _moves(problem, price is not None):
+    repaired = price is not None or not problem.losses  # programs and raised diagonals have other repairs
+    if problem.basis is None and problem.n > (DENSE_CHOLESKY if repaired else DENSE_EIGH):
         y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
     found = min_eigenvalue(S, W, query)
     found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)
@@ -124,12 +125,6 @@ def bound_from(
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
-
-
-def _moves(problem: Statement, priced: bool) -> bool:
-    """Whether multipliers are moved before the proof; programs and raised diagonals have other repairs."""
-    repaired = priced or not problem.losses
-    return problem.basis is None and problem.n > (DENSE_CHOLESKY if repaired else DENSE_EIGH)
 
 
 def _moved(
@@ -163,27 +158,14 @@ def _repaired(
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
     """The best repair; none if a sharper proof finds that none is needed, where the floor may be rounding."""
     shortfall, critical = missing
-    if critical and _definite_over_basis(problem, y, S, shortfall, demand):
+    much = shortfall > AMPLE * demand.tol * norm_bound(problem.cost)
+    if critical and much and positive_definite(problem, y, S):  # over a basis, in other coordinates
         shortfall = 0.0
     best = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
-    if critical and best[1] < wanted and _definite(problem, y, S):
+    by_rows = critical and best[1] < wanted and problem.basis is None and problem.n <= FULL
+    if by_rows and row_by_row(S, rounding.slack_errors(problem, y)[0]):
         return NO_NEED, -rounding.paid(problem, y), y
     return best
-
-
-def _definite_over_basis(
-    problem: Statement, y: Multipliers, S: Matrix, missing: float, demand: CertifyOptions
-) -> bool:
-    """Whether other coordinates show that S(y) is positive definite, if its floor is ``missing`` by much."""
-    worth = missing > AMPLE * demand.tol * norm_bound(problem.cost)
-    return worth and problem.basis is not None and positive_definite(problem, y, dense(S))
-
-
-def _definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
-    """Whether a sharper proof, row by row, shows that S(y) is positive definite."""
-    if problem.basis is not None or problem.n > FULL:
-        return False
-    return row_by_row(S, rounding.slack_errors(problem, y)[0])
 
 
 def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generator:
@@ -214,14 +196,9 @@ def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
 
 
 def _finite(
-    problem: Statement,
-    y: Multipliers,
-    S: Matrix,
-    error: float,
-    W: Array,
-    objective: float,
+    problem: Statement, y: Multipliers, S: Matrix, error: float, W: Array, objective: float,
     demand: CertifyOptions,
-) -> Dual:
+) -> Dual:  # fmt: skip
     """The bound -sum f* - R*(-S) for a finite R*, which needs no repair.
 
     R* is monotone, so R*(Z) replaces R*(-S) for any PSD matrix Z >= -S. The first Z is the subgradient of R

@@ -35,13 +35,10 @@ COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a dir
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
 
 
+@np.errstate(all="ignore")
 def unbounded(problem: Statement, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a large point of a solver."""
-    with np.errstate(all="ignore"):
-        return _unbounded(*in_binary_units(problem, V))
-
-
-def _unbounded(problem: Statement, V: Array | None) -> bool:
+    problem, V = in_binary_units(problem, V)
     R = problem.regularizer
     if R.finite_support or np.isfinite(trace_bound(problem, np.inf)):
         return False

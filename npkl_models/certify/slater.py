@@ -59,12 +59,6 @@ class Interior:
     mu: float  # positive
 
 
-@fact
-def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
-    """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0."""
-    return _search(problem)
-
-
 def interior(problem: Statement, y: Multipliers) -> Interior | None:
     """The dual point of a solver, if its slack is proved to be positive definite; else None."""
     found = _proved(problem, projected(problem, y))
@@ -98,8 +92,12 @@ def worth(problem: Statement, y: Multipliers, eps: float) -> float:
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
 
 
-def _search(problem: Statement) -> tuple[Multipliers, float] | None:
-    """Raise the smallest eigenvalue of the slack from zero multipliers; None if a point is not anchored."""
+@fact
+def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
+    """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0.
+
+    The smallest eigenvalue of the slack is raised from zero multipliers. None if a point is not anchored.
+    """
     if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
         return None
     y, level, vectors = _start(problem)

@@ -81,13 +81,9 @@ class Split:
 
 
 @fact
+@np.errstate(all="ignore")
 def split(problem: Statement) -> Split | None:
     """The split into anchored points and others; None if all points are anchored, or without proof."""
-    with np.errstate(all="ignore"):
-        return _search(problem)
-
-
-def _search(problem: Statement) -> Split | None:
     known = problem.regularizer.vacuous and problem.basis is None and not problem.constraints
     if not known or any(term.functional.arity == 0 for term in problem.losses):
         return None

@@ -239,11 +239,8 @@ def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
 
 
 TAKES = Takes(
-    losses=("any",),
-    regularizers=("none", "trace power"),
+    losses=("any",), regularizers=("none", "trace power"), basis="yes", constraints="yes",
     powers=Powers("tr K", lambda face: face.p == 1),
-    basis="yes",
-    constraints="yes",
     functionals=(
         "entries", "squared distances", "distance differences", "combinations of distances", "trace",
         "sparse matrices",

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, cg
 
 from npkl_models.interior.cone import RATE, Vector, parts_of
 from npkl_models.interior.steps import MORE, SHARE, shortened, solved
@@ -231,27 +232,10 @@ class Point:
 
 
 def _refined(H: Array, factor: tuple[Array, bool], right: Array) -> Array:
-    """The solution of H x = right by conjugate gradients, preconditioned by the factor."""
-    x = solved(factor, right)
-    r = right - H @ x
-    z = solved(factor, r)
-    p, rz = z, float(r @ z)
-    least = float(np.linalg.norm(r))
-    best = x
-    for _ in range(REFINEMENTS):
-        Hp = H @ p
-        curve = float(p @ Hp)
-        if not (curve > 0 and rz > 0 and least > 1e-15 * float(np.linalg.norm(right))):
-            break
-        x = x + rz / curve * p
-        r = r - rz / curve * Hp
-        size = float(np.linalg.norm(r))
-        if size < least:
-            best, least = x, size
-        z = solved(factor, r)
-        rz, before = float(r @ z), rz
-        p = z + rz / before * p
-    return best
+    """The solution of H x = right by the factor, or by conjugate gradients with the factor, if better."""
+    x, near = solved(factor, right), LinearOperator(H.shape, matvec=partial(solved, factor), dtype=float)
+    y: Array = cg(H, right, x0=x, rtol=1e-15, maxiter=REFINEMENTS, M=near)[0]
+    return y if np.linalg.norm(right - H @ y) < np.linalg.norm(right - H @ x) else x
 
 
 def falling(program: Program) -> list[Array] | None:

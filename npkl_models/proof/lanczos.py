@@ -61,14 +61,9 @@ class Ritz:
 
 
 def search(
-    deflation: Deflation,
-    start: Array,
-    limit: int,
-    component: float,
-    stop: Callable[[Ritz, Recurrence], bool],
-    count: int,
-    upper: float,
-) -> tuple[Ritz, Recurrence]:
+    deflation: Deflation, start: Array, limit: int, component: float,
+    stop: Callable[[Ritz, Recurrence], bool], count: int, upper: float,
+) -> tuple[Ritz, Recurrence]:  # fmt: skip
     """Lanczos steps on the complement of a deflation until ``stop`` says so, at most ``limit`` steps.
 
     ``count`` is the number of Ritz pairs that are computed, ``component`` is the `smallest_component` of the

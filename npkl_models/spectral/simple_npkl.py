@@ -285,13 +285,8 @@ def _cost(problem: Statement) -> Cost:
 
 
 TAKES = Takes(
-    losses=("any", "shared"),
-    diagonal=("any", "shared"),
-    regularizers=("trace power",),
-    powers=POWERS,
-    basis="yes",
-    constraints="yes",
-    beyond=_tied,
+    losses=("any", "shared"), diagonal=("any", "shared"), regularizers=("trace power",), powers=POWERS,
+    basis="yes", constraints="yes", beyond=_tied,
 )  # fmt: skip
 BACKEND = Backend(
     "simple_npkl", "spectral", "dual ascent, an eigendecomposition a step, certified", TAKES, _plan,
