@@ -146,10 +146,11 @@ def _moved(
         y, (S, error) = larger, rounding.slack(problem, larger)
     if higher is None:
         return y, S, error, query, 0.0
-    margin = 0.5 * higher.level
-    S = higher.S - margin * sp.eye_array(problem.n, format="csr")
-    error = higher.error + 4 * UNIT * (norm_bound(S) + margin)
-    return higher.y, S, error, replace(query, accuracy=LESS * margin), margin
+    y, S, error, level = higher
+    margin = 0.5 * level
+    S = S - margin * sp.eye_array(problem.n, format="csr")
+    error += 4 * UNIT * (norm_bound(S) + margin)
+    return y, S, error, replace(query, accuracy=LESS * margin), margin
 
 
 def _repaired(

@@ -223,7 +223,4 @@ def _within(basis: Basis, vectors: list[Array]) -> Basis | None:
 
 def _reflected(u: Array) -> Array:
     """Columns 2..n of the Householder reflection that maps the unit vector u to a multiple of e_1."""
-    v = u.copy()
-    v[0] += 1.0 if u[0] >= 0 else -1.0
-    out: Array = (np.eye(u.size) - np.outer(v, v) * (2 / float(v @ v)))[:, 1:]
-    return out
+    return np.linalg.qr(u[:, None], mode="complete")[0][:, 1:]

@@ -35,7 +35,7 @@ DENSE_IS_QUICKER = 20.0  # a dense operation is this many times quicker than a s
 LARGE = 400  # order above which the trace is a coarse measure of the rounding errors
 COLUMNS = 256  # columns of a factor whose absolute values are formed at a time
 ATTEMPTS = 12
-INVERSE, SHARES = 12, (0.95, 0.5)  # inverse iterations; shares of the eigenvalue that are tried in turn
+SHARES = (0.95, 0.5)  # of an eigenvalue, tried in turn
 
 
 def by_eigh(S: Array) -> EigenBound:
@@ -115,15 +115,8 @@ def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: fl
 
 def eigenvalue_floor(G: Array) -> float:
     """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite."""
-    try:
-        factor = scipy.linalg.cho_factor(G, lower=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return 0.0
-    x = np.random.default_rng(0).standard_normal(len(G))
-    for _ in range(INVERSE):
-        x = scipy.linalg.cho_solve(factor, x / np.linalg.norm(x), check_finite=False)
-    shifts = [-share / float(np.linalg.norm(x)) for share in SHARES]
-    found = _first_floor(_dense_floor, G, shifts, norm_bound(G))
+    low = float(lowest_pairs(G, 1)[0][0])
+    found = _first_floor(_dense_floor, G, [-share * low for share in SHARES if low > 0], norm_bound(G))
     return 0.0 if found is None else found[0]
 
 
