@@ -87,7 +87,7 @@ class _Run:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
-        self.best: list[Certificate] = []
+        self.certificates: list[Certificate] = []
         self.center: Multipliers | None = None  # of the last dual feasible iterate far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
@@ -171,15 +171,14 @@ class _Run:
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
-        if not self.best or _merit_of(found) < _merit_of(self.best[-1]):
-            self.best.append(found)
+        self.certificates.append(found)
         return found
 
     def claim(self, status: Status) -> Claim:
         """The claim with the best certified point, or with the last one."""
-        if not self.best and status is not Status.FAILED and self.watch.rows:
+        if not self.certificates and status is not Status.FAILED and self.watch.rows:
             self._look()
-        found = self.best[-1] if self.best else None
+        found = min(self.certificates, key=lambda one: (one.relative_gap, one.violation), default=None)
         now, count = self.iterate, len(self.watch.rows)
         V = None if found is None else found.point
         y = None if found is None else found.multipliers
@@ -192,16 +191,12 @@ class _Run:
         return Claim(V, y, status, now.objective(), count, words, certificate=found)
 
 
-def _merit_of(found: Certificate) -> tuple[float, float]:
-    return found.relative_gap, found.violation
-
-
 def cost_of(problem: Statement) -> Cost:
     """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
     if takes(problem):
         seconds, size = iteration_of(problem)
         return Cost(0.02 + USUAL * seconds, size, sure=True)
-    s, n, m, e = float(problem.order), float(problem.n), _multipliers(problem), _entries(problem)
+    s, n, m, e = float(problem.order), float(problem.n), float(sum(problem.sizes)), _entries(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
     inner += (e if problem.basis is None else min(e, s**2)) ** 2
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
@@ -211,13 +206,9 @@ def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
     if takes(problem):
         return iteration_of(problem)[0]
-    s, m, rows = float(problem.order), _multipliers(problem), IN_NUMPY * _entries(problem) ** 2
+    s, m, rows = float(problem.order), float(sum(problem.sizes)), IN_NUMPY * _entries(problem) ** 2
     gathered = rows / USUAL if rows <= WORTH else 40 * _entries(problem) ** 2 / RATE
     return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
-
-
-def _multipliers(problem: Statement) -> float:
-    return float(sum(problem.sizes))
 
 
 def _entries(problem: Statement) -> float:

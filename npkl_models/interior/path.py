@@ -198,19 +198,15 @@ class Iterate:
             self.y, self.rho = y + step * d.y, (1 - step) * rho
             self.rho = self.rho if self.rho > DONE else 0.0
             self.S = self.slack()
-            return dense(self.S)
+            return cholesky(dense(self.S))
 
-        trial: Array = self.K
+        def kernel(step: float) -> tuple[Array, Array]:
+            K: Array = step * d.K
+            K += self.K
+            return K, cholesky(K)
 
-        def kernel(step: float) -> Array:
-            nonlocal trial
-            trial = step * d.K
-            trial += self.K
-            return trial
-
-        dual, self.L = shortened(dual, lambda step: cholesky(slack(step)), "slack positive definite")
-        primal, self.L_K = shortened(primal, lambda step: cholesky(kernel(step)), "kernel positive definite")
-        self.K = trial
+        dual, self.L = shortened(dual, slack, "slack positive definite")
+        primal, (self.K, self.L_K) = shortened(primal, kernel, "kernel positive definite")
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal

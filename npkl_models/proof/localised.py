@@ -43,8 +43,8 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
         return _local_direction(work.T, work.upper)
     for attempt in range(ROUNDS):
         held = work.deflation(attempt)
-        if query.quick and attempt and work.hopeless(held):
-            return work.unfinished()
+        if query.quick and attempt and held.whole(work.low) - held.rounding(work.upper) < -work.accuracy:
+            return work.unfinished()  # even if the complement is as low as low vectors
         found, run, bound = work.search(held, attempt)
         if bound >= -work.accuracy or found.last or query.late:
             break
@@ -107,10 +107,6 @@ class _Work:
             return whole
         Q = np.hstack([_refined(T, whole.Q[:, far], whole.Q[:, ~far], 0.3 * loose), whole.Q[:, ~far]])
         return Deflation(T, _orthonormal(T, Q), self.low)
-
-    def hopeless(self, held: Deflation) -> bool:
-        """Whether the deflated directions alone miss the accuracy, the rest being as low as low vectors."""
-        return held.whole(self.low) - held.rounding(self.upper) < -self.accuracy
 
     def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
         """Run Lanczos until the bound is reached, or until all low Ritz pairs of the run have converged."""

@@ -9,7 +9,6 @@ semidefinite programs Zhao, Sun & Toh, SIAM J. Optim. 20, 2010).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -52,14 +51,6 @@ class ProximalDual:
         W = self.vectors * np.sqrt(self.weights)
         V = self.dual.problem.lift(W)
         return V if V.shape[1] else np.zeros((self.dual.problem.n, 1))
-
-
-def growing(sigma: float) -> Iterator[float]:
-    """The sigma of one proximal problem after the other, without an end: it grows up to a limit."""
-    most = min(LARGEST * sigma, VAST)
-    while True:
-        yield sigma
-        sigma = min(GROWTH * sigma, most)
 
 
 def onto_ball(values: Array, p: float, bound: float) -> Array:
