@@ -21,7 +21,7 @@ from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Matrix, dense, symmetrize
 
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
-MET = 1e-3  # share of the first residuals below which they count as nearly met
+EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
 ROUNDED = 1e-13  # residuals below this share of the largest target value are not refined
 REFINEMENTS = 3  # refinements of a direction against rounding, once the equalities are nearly met
 DONE = 1e-14  # a smaller share of the first dual residual counts as zero
@@ -177,7 +177,8 @@ class Iterate:
         after = self._mu_after(primal, dual, d)
         far = min(primal, dual) ** 2
         power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
-        return float(np.clip((max(after, 0.0) / mu) ** power, SMALLEST_SIGMA, 1.0))
+        least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
+        return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
         primal, dual = (longest(L, D, share) for L, D in ((self.L_K, d.K), (self.L, d.S)))
