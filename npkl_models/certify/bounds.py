@@ -111,8 +111,7 @@ def bound_from(
     tau = trace_bound(problem, upper) if price is None else 0.0
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     margin = 0.0
-    repaired = price is not None or not problem.losses  # programs and raised diagonals have other repairs
-    if problem.basis is None and problem.n > (DENSE_CHOLESKY if repaired else DENSE_EIGH):
+    if _moves(problem, price is not None):
         y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
     found = min_eigenvalue(S, W, query)
     found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)
@@ -125,6 +124,12 @@ def bound_from(
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
+
+
+def _moves(problem: Statement, priced: bool) -> bool:
+    """Whether multipliers are moved before the proof; programs and raised diagonals have other repairs."""
+    repaired = priced or not problem.losses
+    return problem.basis is None and problem.n > (DENSE_CHOLESKY if repaired else DENSE_EIGH)
 
 
 def _moved(

@@ -142,9 +142,7 @@ def around_low_vectors(
     effects at the border of these points. Every attempt has its own run that proves its bound, so the runs
     share the failure probability.
     """
-    alone = problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
-    alone = alone or diagonal_price(problem, y) is not None  # no low vector is worth a run
-    floor = 0.0 if alone else cost_floor(problem) + problem.regularizer.shift
+    floor = 0.0 if _in_one_run(problem, y) else cost_floor(problem) + problem.regularizer.shift
     if not 0 < floor < np.inf:
         return bound_from(problem, y, V, objective, upper, demand)
     rounds = 1 if demand.quick else ROUNDS
@@ -165,6 +163,12 @@ def around_low_vectors(
             repair = AROUND if last.repair == "none needed" else f"{AROUND}, {last.repair}"
             best = replace(last, repair=repair)
     return replace(best, found=given)  # the low vectors of the slack before its repair
+
+
+def _in_one_run(problem: Statement, y: Multipliers) -> bool:
+    """Whether no low vector is worth a run, because of a basis, a small order, or other repairs."""
+    small = problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
+    return small or diagonal_price(problem, y) is not None
 
 
 def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:

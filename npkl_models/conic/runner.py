@@ -146,14 +146,17 @@ class ConicRun:
             return None
         y, tol = self.reader.multipliers(), self.options.tol
         found = self.watch.certify(self.problem, V, y) if y is not None and y.finite else None
-        limit = self.options.time_limit
-        late = limit is not None and self.watch.seconds > 0.5 * limit
-        if found is None or not (found.certifies(tol) or late):  # recovered ones may be better
+        if found is None or not (found.certifies(tol) or self._late()):  # recovered ones may be better
             other = self.watch.certify(self.problem, V, None)
             found = other if found is None or other.bound > found.bound else found
         if self.best is None or not self.best.certifies(tol):
             self.best, self.lowest = found, float(np.linalg.eigvalsh(K)[0])
         return found
+
+    def _late(self) -> bool:
+        """Whether half of the time limit has passed."""
+        limit = self.options.time_limit
+        return limit is not None and self.watch.seconds > 0.5 * limit
 
     def _claim(self, said: Status, iterations: int, message: str) -> Claim:
         """The claim of the run: its best certified point so far, or the status of the solver alone."""
