@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.quadratic import from_quadratic
-from npkl_models.conic.sdp import read_cvxpy, to_cvxpy
+from npkl_models.conic.sdp import build as cvxpy_model
+from npkl_models.conic.sdp import read_cvxpy
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.linalg import Array
 from npkl_models.model.basis import Basis
@@ -94,7 +95,7 @@ class Problem(Statement):
         term. The label of a constraint is the name of the term whose multipliers are its dual values; see
         `read_cvxpy`.
         """
-        return to_cvxpy(self)
+        return cvxpy_model(self).problem
 
     def read_cvxpy(self, program: Any) -> tuple[Array, Multipliers]:
         """The kernel and the multipliers that any solver has left in the problem of `to_cvxpy`.

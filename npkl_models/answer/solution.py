@@ -15,8 +15,7 @@ from npkl_models.answer.history import Attempt as Attempt
 from npkl_models.answer.history import History, attempts, packed_arrays, unpacked
 from npkl_models.answer.history import Status as Status
 from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.certify.bracket import bracket
-from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.certificate import Certificate, bracket
 from npkl_models.certify.prove import certify
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded

@@ -151,10 +151,11 @@ def _moved(
         y, (S, error) = larger, rounding.slack(problem, larger)
     if higher is None:
         return y, S, error, query, 0.0
-    margin = 0.5 * higher.level
-    S = higher.S - margin * sp.eye_array(problem.n, format="csr")
-    error = higher.error + 4 * UNIT * (norm_bound(S) + margin)
-    return higher.y, S, error, replace(query, accuracy=LESS * margin), margin
+    y, S, error, level = higher
+    margin = 0.5 * level
+    S = S - margin * sp.eye_array(problem.n, format="csr")
+    error += 4 * UNIT * (norm_bound(S) + margin)
+    return y, S, error, replace(query, accuracy=LESS * margin), margin
 
 
 def _repaired(
@@ -163,28 +164,15 @@ def _repaired(
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
     """The best repair; none if a sharper proof finds that none is needed, where the floor may be rounding."""
     shortfall, critical = missing
-    if critical and _definite_over_basis(problem, y, S, shortfall, demand):
+    much = shortfall > AMPLE * demand.tol * norm_bound(problem.cost)
+    if critical and much and positive_definite(problem, y, S):  # over a basis, in other coordinates
         shortfall = 0.0
     quick = demand.quick and not demand.last
     best = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted, quick)
-    if critical and best[1] < wanted and _definite(problem, y, S):
+    by_rows = critical and best[1] < wanted and problem.basis is None and problem.n <= FULL
+    if by_rows and row_by_row(S, rounding.slack_errors(problem, y)[0]):
         return NO_NEED, -rounding.paid(problem, y), y
     return best
-
-
-def _definite_over_basis(
-    problem: Statement, y: Multipliers, S: Matrix, missing: float, demand: CertifyOptions
-) -> bool:
-    """Whether other coordinates show that S(y) is positive definite, if its floor is ``missing`` by much."""
-    worth = missing > AMPLE * demand.tol * norm_bound(problem.cost)
-    return worth and problem.basis is not None and positive_definite(problem, y, dense(S))
-
-
-def _definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
-    """Whether a sharper proof, row by row, shows that S(y) is positive definite."""
-    if problem.basis is not None or problem.n > FULL:
-        return False
-    return row_by_row(S, rounding.slack_errors(problem, y)[0])
 
 
 def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generator:
@@ -215,14 +203,9 @@ def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
 
 
 def _finite(
-    problem: Statement,
-    y: Multipliers,
-    S: Matrix,
-    error: float,
-    W: Array,
-    objective: float,
+    problem: Statement, y: Multipliers, S: Matrix, error: float, W: Array, objective: float,
     demand: CertifyOptions,
-) -> Dual:
+) -> Dual:  # fmt: skip
     """The bound -sum f* - R*(-S) for a finite R*, which needs no repair.
 
     R* is monotone, so R*(Z) replaces R*(-S) for any PSD matrix Z >= -S. The first Z is the subgradient of R

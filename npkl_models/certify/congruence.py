@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array, Index, dense, norm_bound, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, norm_bound, symmetrize
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, multiply, twofold
 from npkl_models.model.incidence import Incidence
@@ -24,7 +24,7 @@ LEAST = 1e-17  # relative to the largest eigenvalue: smaller ones count as this 
 TURNS = 2  # changes of coordinates; the second uses the small eigenvalues that the first shows
 
 
-def positive_definite(problem: Statement, y: Multipliers, S: Array) -> bool:
+def positive_definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
     """Whether the slack of y is proved to be positive definite over the basis; S is the rounded slack."""
     if problem.basis is None or not 1 < problem.order <= CHEAP_CHOLESKY:
         return False

@@ -24,7 +24,7 @@ from scipy.linalg import block_diag
 from npkl_models.certify.bounds import CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED
 from npkl_models.certify.repairs import diagonal_price
-from npkl_models.feasibility.anchored import split
+from npkl_models.feasibility.anchored import split, touching
 from npkl_models.feasibility.faces import complement
 from npkl_models.linalg import Array, Mask, gamma
 from npkl_models.model import rounding
@@ -55,7 +55,7 @@ def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Cert
     parts = split(problem)
     if parts is None:
         return None
-    inside, zero = parts.problem, parts.unfold(None)
+    inside, zero = parts.problem, problem.no_multipliers
     moved = any((a != b).any() for a, b in zip(projected(problem, zero).terms, zero.terms, strict=True))
     if inside is None or moved:
         return None
@@ -142,9 +142,7 @@ def around_low_vectors(
     effects at the border of these points. Every attempt has its own run that proves its bound, so the runs
     share the failure probability.
     """
-    if _in_one_run(problem) or diagonal_price(problem, y) is not None:
-        return bound_from(problem, y, V, objective, upper, demand)
-    floor = cost_floor(problem) + problem.regularizer.shift
+    floor = 0.0 if _in_one_run(problem, y) else cost_floor(problem) + problem.regularizer.shift
     if not 0 < floor < np.inf:
         return bound_from(problem, y, V, objective, upper, demand)
     rounds = 1 if demand.quick else ROUNDS
@@ -167,20 +165,18 @@ def around_low_vectors(
     return replace(best, found=given)  # the low vectors of the slack before its repair
 
 
-def _in_one_run(problem: Statement) -> bool:
-    """Whether no low vector is worth a run: there is a basis, a small order or a finite support function."""
-    return problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
+def _in_one_run(problem: Statement, y: Multipliers) -> bool:
+    """Whether no low vector is worth a run, because of a basis, a small order, or other repairs."""
+    small = problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
+    return small or diagonal_price(problem, y) is not None
 
 
 def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:
     """Multiply the multipliers of values that touch the points ``near`` by a factor; the others stay."""
-    scaled = []
-    for part, own in zip(problem.terms, y.terms, strict=True):
-        t = part.functional.incidence
-        touched = np.zeros(part.functional.size, dtype=bool)
-        touched[t.owner[near[t.row] | near[t.column]]] = True
-        scaled.append(np.where(touched, factor * own, own))
-    return problem.split_multipliers(scaled)
+    pairs = zip(problem.terms, y.terms, strict=True)
+    return problem.split_multipliers(
+        np.where(touching(part.functional, near), factor * own, own) for part, own in pairs
+    )
 
 
 def by_signs(problem: Statement, dual: Dual, objective: float, demand: CertifyOptions) -> Dual:
@@ -195,9 +191,11 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: CertifyOp
     if lower and all(term.loss.nonnegative for term in problem.losses):
         none = problem.no_multipliers
         dual = replace(dual, bound=0.0, rigour="proved", repair="no multipliers", y=none)
-    y = _positive(problem, given)
-    bound = float("-inf") if y is None else -rounding.paid(problem, y)
-    if y is None or not bound > dual.bound:
+    pairs = zip(problem.terms, given.terms, strict=True)
+    kept = (np.where(squares(part.functional) & (own > 0), own, 0.0) for part, own in pairs)
+    y = problem.split_multipliers(kept)
+    bound = -rounding.paid(problem, y)
+    if not bound > dual.bound:
         return dual
     return replace(dual, bound=bound, rigour="proved", repair="positive multipliers", y=y)
 
@@ -213,13 +211,3 @@ def _worth(problem: Statement, dual: Dual, objective: float, demand: CertifyOpti
 def certifies(problem: Statement, objective: float, bound: float, demand: CertifyOptions) -> bool:
     """Whether the bound is finite and the relative gap is within the tolerance."""
     return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
-
-
-def _positive(problem: Statement, y: Multipliers) -> Multipliers | None:
-    """The positive multipliers of squares, and zero for all others; None if a loss does not allow zero."""
-    kept = []
-    for part, own in zip(problem.terms, y.terms, strict=True):
-        kept.append(np.where(squares(part.functional) & (own > 0), own, 0.0))
-        if not np.all(part.allows(kept[-1])):
-            return None
-    return problem.split_multipliers(kept)

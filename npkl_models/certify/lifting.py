@@ -13,9 +13,6 @@ costs at first order what the loss has to spare. W is updated by multiplicative 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
 import numpy as np
 
 from npkl_models.feasibility.anchored import SINGULAR
@@ -33,19 +30,13 @@ ROUNDS, EVEN = 16, 0.1  # rounds of the game; it ends early once the least eigen
 LEARNED = 2.0  # step of the weights, for changes of norm one
 
 
-class RaisedSlack(NamedTuple):
-    """Multipliers, their slack with a bound on its error, and its least eigenvalue on the range."""
+def raise_on_range(
+    problem: Statement, y: Multipliers, V: Array, budget: float
+) -> tuple[Multipliers, Matrix, float, float] | None:
+    """Move the multipliers such that the slack rises on the range of V (n x r), for about the budget.
 
-    y: Multipliers
-    S: Matrix
-    error: float
-    level: float
-
-
-def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) -> RaisedSlack | None:
-    """Move the multipliers such that the slack rises on the range of V (n x r).
-
-    The bound falls by about the budget. None if the cost is definite, or if no change was found.
+    Returns the multipliers, their slack with a bound on its error, and its least eigenvalue on the range.
+    None if the cost is definite, or if no change was found.
     """
     if definite(problem) or not V.any() or not budget > 0:
         return None
@@ -60,7 +51,7 @@ def raise_on_range(problem: Statement, y: Multipliers, V: Array, budget: float) 
     moved = projected(problem, y.towards(top, share))
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])
-    return RaisedSlack(moved, S, error, level) if level > 0 else None
+    return (moved, S, error, level) if level > 0 else None
 
 
 def definite(problem: Statement) -> bool:
@@ -81,8 +72,7 @@ def scale_to_orthogonality(
     if problem.constraints or not least < inner < SLIGHT * cost:
         return None
     larger = y.scaled(1 + inner / (cost - inner))
-    allowed = all(part.allows(own).all() for part, own in zip(problem.terms, larger.terms, strict=True))
-    return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
+    return larger if problem.conjugate_sum(larger) <= problem.conjugate_sum(y) < np.inf else None
 
 
 def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, float] | None:
@@ -94,7 +84,7 @@ def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, 
         values, vectors = np.linalg.eigh(weights)
         U = Q @ (vectors * np.sqrt(np.maximum(values, 0.0)))
         ascent = [part.functional.value_of_factor(U) for part in problem.terms]
-        length = _mean_square(ascent)
+        length = float(np.sqrt(np.mean(np.concatenate([np.zeros(1), *ascent]) ** 2)))
         if not length > 0:
             return None
         moved = (a + np.abs(a) * (g / length) for a, g in zip(y.terms, ascent, strict=True))
@@ -112,9 +102,3 @@ def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, 
     if not rises[0] > 0:
         return None
     return problem.split_multipliers(one / k for one in sums), float(rises[0])
-
-
-def _mean_square(parts: Iterable[Array]) -> float:
-    """The root of the mean square of all numbers."""
-    every = np.concatenate([np.zeros(1), *parts])
-    return float(np.sqrt(np.mean(every**2)))

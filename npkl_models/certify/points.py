@@ -59,22 +59,19 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
     if largest > (LARGEST if as_kernel else LARGEST**0.5):
         raise OutOfRangeError(f"a point must have a finite objective, got entries up to {largest:.1e}")
     if not as_kernel:
-        return Given(A if A.shape[1] <= n else _narrow(A))
+        if A.shape[1] > n:  # a factor of the same kernel has n columns
+            U, s, _ = np.linalg.svd(A, full_matrices=False)
+            A = U * s
+        return Given(A)
     if not square:
         raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")
-    skew, size = float(np.abs(A - A.T).max()), largest
-    if skew > ASYMMETRY * size:
+    skew = float(np.abs(A - A.T).max())
+    if skew > ASYMMETRY * largest:
         raise ProblemError(
             f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
-            f"and (j, i), entries up to {size:.1e}; for a factor use kind='factor'"
+            f"and (j, i), entries up to {largest:.1e}; for a factor use kind='factor'"
         )
     return _kernel(A)
-
-
-def _narrow(V: Array) -> Array:
-    """A factor of the same kernel with n columns."""
-    U, s, _ = np.linalg.svd(V, full_matrices=False)
-    return U * s
 
 
 def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
@@ -118,7 +115,7 @@ def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0])
     offset = np.asarray(problem.slack(y) @ V)
     if problem.regularizer.spectral is not None:
         offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)
-    if unknowns.columns and V.size:
+    if unknowns.blocks and V.size:
         unknowns.solve(offset)
     return y
 
@@ -141,14 +138,11 @@ def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> 
 
 
 class _Unknowns:
-    """Blocks of columns of the least-squares problem, and the multipliers that belong to each block."""
+    """Blocks of columns of the least-squares problem, with places of multipliers, and their bounds."""
 
     def __init__(self, problem: Statement, V: Array) -> None:
         self.problem, self.V = problem, V
-        self.columns: list[Matrix] = []
-        self.meaning: list[tuple[Array, Index]] = []
-        self.low: list[Array] = []
-        self.high: list[Array] = []
+        self.blocks: list[tuple[Matrix, Array, Index, Array, Array]] = []
 
     def add_values(self, y: Array, f: Functional, which: Index, low: Array, high: Array) -> None:
         if not which.size:
@@ -164,7 +158,7 @@ class _Unknowns:
         data = np.concatenate([(c[:, None] * self.V[j]).ravel(), (c[:, None] * self.V[i]).ravel()])
         shape = (self.V.size, which.size)
         block = sp.coo_array((data, (rows, np.concatenate([u, u]))), shape=shape)
-        self._append((y, which), block.tocsc(), low, high)
+        self.blocks.append((block.tocsc(), y, which, low, high))
 
     def add_trace_power(self, R: TraceFace, V: Array) -> Array:
         """Return the known gradient of a penalty; for a bound, add a column with an unknown factor."""
@@ -172,34 +166,28 @@ class _Unknowns:
         direction: Array = (W * s ** (2 * R.p - 1)) @ Rt
         if R.penalty is not None:
             return R.penalty * direction
-        one = np.zeros(1)
-        block = sp.csc_array(direction.reshape(-1, 1))
-        weight, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # nobody reads this multiplier
-        self._append((weight, first), block, one, one + np.inf)
+        nobody, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # nobody reads this multiplier
+        column = sp.csc_array(direction.reshape(-1, 1))
+        self.blocks.append((column, nobody, first, np.zeros(1), np.full(1, np.inf)))
         return np.zeros_like(V)
-
-    def _append(self, meaning: tuple[Array, Index], A: Matrix, low: Array, high: Array) -> None:
-        self.columns.append(A)
-        self.meaning.append(meaning)
-        self.low.append(low)
-        self.high.append(high)
 
     def solve(self, offset: Array) -> None:
         """Solve for the open multipliers and set them; nothing changes if a number is not finite."""
         from scipy.optimize import lsq_linear
 
-        A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
+        columns, owners, places, low, high = zip(*self.blocks, strict=True)
+        A, b = sp.hstack(columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
             r = self.V.shape[1]
             Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
             A, b = Q @ A, Q @ b
-        bounds = (np.concatenate(self.low), np.concatenate(self.high))
+        bounds = np.concatenate(low), np.concatenate(high)
         if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
             return
         if A.shape[1] <= ACTIVE_SET and A.shape[0] * A.shape[1] <= DENSE_ENTRIES:
             x = lsq_linear(A.toarray(), b, bounds, method="bvls", tol=1e-14).x
         else:
             x = _bounded_least_squares(A, b, bounds)
-        at = 0
-        for (y, where), low in zip(self.meaning, self.low, strict=True):
-            y[where], at = x[at : at + low.size], at + low.size
+        cuts = np.cumsum([where.size for where in places])[:-1]
+        for y, where, own in zip(owners, places, np.split(x, cuts), strict=True):
+            y[where] = own

@@ -35,13 +35,10 @@ COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a dir
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
 
 
+@np.errstate(all="ignore")
 def unbounded(problem: Statement, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a large point of a solver."""
-    with np.errstate(all="ignore"):
-        return _unbounded(*in_binary_units(problem, V))
-
-
-def _unbounded(problem: Statement, V: Array | None) -> bool:
+    problem, V = in_binary_units(problem, V)
     R = problem.regularizer
     if R.finite_support or np.isfinite(trace_bound(problem, np.inf)):
         return False
@@ -201,8 +198,9 @@ def _exactly_still(
     parts = _parts(problem, held)
     if not parts:
         return D, 0.0
-    plain = _without_faint_rows(D) if problem.basis is None else None
-    if plain is not None and not any(part.functional.size_of_factor(plain).any() for part in parts):
+    lengths = np.linalg.norm(D, axis=1)
+    plain = np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
+    if problem.basis is None and not any(part.functional.size_of_factor(plain).any() for part in parts):
         return plain, 0.0  # every product in these values has a zero row as a factor
     if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
         return _within_rows(problem, D, parts)
@@ -222,12 +220,6 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Cons
             if open_.any():
                 parts.append(Constraint(part.kept(open_), equal=0.0))
     return parts
-
-
-def _without_faint_rows(D: Array) -> Array:
-    """The direction D with its very short rows set to zero."""
-    lengths = np.linalg.norm(D, axis=1)
-    return np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
 
 
 def _within_rows(problem: Statement, D: Array, parts: list[Constraint]) -> tuple[Array, float] | None:

@@ -194,7 +194,7 @@ def _raise_each(problem: Statement, y: Multipliers, which: list[Mask], eps: floa
         return None
     t = eps / floor * (1 + 4 * UNIT)
     new = [np.where(own, raised(old, t), old) for own, old in zip(which, y.terms, strict=True)]
-    return _allowed(problem, problem.split_multipliers(new))
+    return _bound(problem, problem.split_multipliers(new))
 
 
 def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -207,8 +207,7 @@ def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repai
     if not (np.isfinite(delta) and delta > 0):
         return None
     eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
-    scaled = y.scaled(delta / (delta + eps) * (1 - 8 * UNIT))
-    return _allowed(problem, scaled)
+    return _bound(problem, y.scaled(delta / (delta + eps) * (1 - 8 * UNIT)))
 
 
 def scale_up(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -222,18 +221,13 @@ def scale_up(problem: Statement, y: Multipliers, eps: float, upper: float) -> Re
     eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
     if not 0 < eps < delta < np.inf:
         return None
-    larger = y.scaled(delta / (delta - eps) * (1 + 8 * UNIT))
-    return _allowed(problem, larger)
+    return _bound(problem, y.scaled(delta / (delta - eps) * (1 + 8 * UNIT)))
 
 
 def _bound(problem: Statement, y: Multipliers) -> Repaired:
-    return -paid(problem, y), y
-
-
-def _allowed(problem: Statement, y: Multipliers) -> Repaired:
-    """These multipliers and their bound; None if they are outside the domain of a term."""
-    allowed = all(bool(np.all(term.allows(own))) for term, own in zip(problem.terms, y.terms, strict=True))
-    return _bound(problem, y) if allowed else None
+    """The bound of these multipliers; None if they are outside the domain of a term."""
+    bound = -paid(problem, y)
+    return (bound, y) if bound > -np.inf else None
 
 
 def _negative_floor(C: Matrix) -> float:

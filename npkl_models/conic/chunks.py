@@ -38,13 +38,9 @@ STEADY: dict[str, Any] = {"adaptive_scale": False}
 
 
 def in_chunks(
-    program: cp.Problem,
-    limit: int,
-    settings: dict[str, Any],
-    look: Callable[[int], Status | None],
-    time_limit: float | None,
-    waited: Callable[[], int] = lambda: 0,
-) -> tuple[Status, int, str]:
+    program: cp.Problem, limit: int, settings: dict[str, Any], look: Callable[[int], Status | None],
+    time_limit: float | None, waited: Callable[[], int],
+) -> tuple[Status, int, str]:  # fmt: skip
     """Run SCS until SCS is done, ``look`` returns a status, or a limit is reached.
 
     Whenever ``look`` is called, the program's variables and duals hold SCS's point. ``limit`` is the total

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from npkl_models.conic.cvxpy_data import ConicProgram, Entries
 from npkl_models.conic.quadratic import smat
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Matrix
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.misses import SMALLEST
@@ -138,7 +138,7 @@ class Translation(Generic[S]):
         return K
 
 
-def translated(program: ConicProgram, cls: type[S], name: str = "cvxpy") -> Translation[S] | Array:
+def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     """The problem of a program; z with A'z = 0 and b'z < 0 if its equations contradict each other."""
     eq = slice(0, program.zero)
     solved = _equations(program.A[eq], program.b[eq], program.c.size)
@@ -160,19 +160,13 @@ def translated(program: ConicProgram, cls: type[S], name: str = "cvxpy") -> Tran
     rows = sp.csr_array(A)[e.row].tocoo()
     owner, at = rows.coords[1], rows.coords[0]
     size = max(N.shape[1], 1)
-    value = rows.data * e.weight[at]
-    F = SparseMatrices(n, _summed(owner, e.i[at], e.j[at], value, n), size)
+    keys, where = np.unique(np.stack([owner, e.i[at], e.j[at]]), axis=1, return_inverse=True)
+    value = np.bincount(where.ravel(), rows.data * e.weight[at], keys.shape[1])
+    F = SparseMatrices(n, (*keys, value), size)
     costs = np.zeros(size)
     costs[: N.shape[1]] = -_without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
-    problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name=name)
+    problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name="cvxpy")
     return Translation(program, problem, e, x0, N)
-
-
-def _summed(owner: Index, i: Index, j: Index, value: Array, n: int) -> tuple[Index, Index, Index, Array]:
-    """The entries, each place once."""
-    keys, where = np.unique(np.stack([owner, i, j]), axis=1, return_inverse=True)
-    total = np.bincount(where.ravel(), value, keys.shape[1]).astype(float)
-    return keys[0], keys[1], keys[2], total
 
 
 def is_ray(program: ConicProgram, z: Array) -> bool:

@@ -226,12 +226,9 @@ def _lengths(rows: Array) -> Array:
 
 
 TAKES = Takes(
-    losses=("quadratic",),
-    regularizers=("none", "trace power"),
+    losses=("quadratic",), regularizers=("none", "trace power"), basis="required", constraints="yes",
     powers=Powers("tr K or tr K^2", lambda face: face.p in (1, 2)),
-    basis="required",
-    constraints="yes",
-)
+)  # fmt: skip
 SQLP = Form(
     "sqlp", write_sqlp, reduced_cost(3e-6),
     "the semidefinite-quadratic-linear program over a basis, through CVXPY",

@@ -29,16 +29,6 @@ LOOK = 10.0  # time of a certificate of a dense kernel, over that of a factor
 PATIENCE, FALLEN = 5_000, 0.5  # the gap of a run must fall to this share within at least so many iterations
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The answer of a solver, before the library has checked it."""
-
-    status: Status
-    iterations: int
-    message: str
-    value: float = float("nan")
-
-
 @dataclass
 class Standstill:
     """Whether a gap has stopped falling."""
@@ -76,6 +66,7 @@ class ConicRun:
         self.reader, self.watch, self.done = reader, watch, done  # done: iterations of an earlier solver
         self.best: Certificate | None = None
         self.lowest = 0.0
+        self.value = float("nan")  # of the program, after a solve that was not broken off
         self.still = Standstill()
 
     def claim(self, order: int, solver: str | None = None) -> Claim:
@@ -85,13 +76,12 @@ class ConicRun:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about inaccuracy, which the certificate measures
-                outcome = self._run(solver)
+                return self._claim(*self._run(solver))
         except KeyboardInterrupt:
             interrupts.answered()
-            outcome = Outcome(Status.STOPPED, self._iterations(), f"{solver} was {INTERRUPTED}")
+            return self._claim(Status.STOPPED, self._iterations(), f"{solver} was {INTERRUPTED}")
         except SolverBroke as error:
-            outcome = Outcome(Status.FAILED, self._iterations(), f"{solver}: {error}")
-        return self._claim(outcome)
+            return self._claim(Status.FAILED, self._iterations(), f"{solver}: {error}")
 
     def look(self, iterations: int) -> Status | None:
         """Certify the solver's present point; return a status if the solver should stop."""
@@ -109,7 +99,8 @@ class ConicRun:
             return Status.INACCURATE
         return stop
 
-    def _run(self, solver: str) -> Outcome:
+    def _run(self, solver: str) -> tuple[Status, int, str]:
+        """Run the solver, without a check of its answer: its status, iterations, and words."""
         options = self.options
         arguments = solver_arguments(solver, options)
         if solver == "SCS":
@@ -121,16 +112,16 @@ class ConicRun:
             status, iterations, said = in_chunks(
                 self.program, limit, arguments, self.look, seconds, lambda: self.still.waited
             )
-            return self._outcome(solver, status, iterations, said)
-        before = time.perf_counter()
-        with only_the_solver():
-            self.program.solve(solver=solver, verbose=options.verbose, **arguments)
-        interrupts.heed()  # Clarabel ends at the signal and does not report it
-        iterations = int(getattr(self.program.solver_stats, "num_iters", None) or 0)
-        status = self._limited(time.perf_counter() - before, iterations)
-        stopped = self.look(iterations) is Status.STOPPED
-        said = self.program.status
-        return self._outcome(solver, Status.STOPPED if stopped else status, iterations, said)
+        else:
+            before = time.perf_counter()
+            with only_the_solver():
+                self.program.solve(solver=solver, verbose=options.verbose, **arguments)
+            interrupts.heed()  # Clarabel ends at the signal and does not report it
+            iterations = int(getattr(self.program.solver_stats, "num_iters", None) or 0)
+            status, said = self._limited(time.perf_counter() - before, iterations), self.program.status
+            status = Status.STOPPED if self.look(iterations) is Status.STOPPED else status
+        self.value = float("nan") if self.program.value is None else float(self.program.value)
+        return status, iterations, f"{solver}: {said}"
 
     def _limited(self, took: float, iterations: int) -> Status:
         """The status of a solver that runs in one chunk, or the limit of the library that ended the run."""
@@ -141,12 +132,6 @@ class ConicRun:
         if status is Status.INACCURATE and options.max_iter is not None and iterations >= options.max_iter:
             return Status.ITERATION_LIMIT
         return status
-
-    def _outcome(self, solver: str, status: Status, iterations: int, said: str) -> Outcome:
-        value = self.program.value
-        return Outcome(
-            status, iterations, f"{solver}: {said}", float("nan") if value is None else float(value)
-        )
 
     def _certificate(self) -> Certificate | None:
         """Certify the solver's present kernel, after repair and with a recomputed objective."""
@@ -161,29 +146,27 @@ class ConicRun:
             return None
         y, tol = self.reader.multipliers(), self.options.tol
         found = self.watch.certify(self.problem, V, y) if y is not None and y.finite else None
-        if found is None or not (found.certifies(tol) or self.late):  # recovered ones may be better
+        if found is None or not (found.certifies(tol) or self._late()):  # recovered ones may be better
             other = self.watch.certify(self.problem, V, None)
             found = other if found is None or other.bound > found.bound else found
         if self.best is None or not self.best.certifies(tol):
             self.best, self.lowest = found, float(np.linalg.eigvalsh(K)[0])
         return found
 
-    @property
-    def late(self) -> bool:
+    def _late(self) -> bool:
         """Whether half of the time limit has passed."""
         limit = self.options.time_limit
         return limit is not None and self.watch.seconds > 0.5 * limit
 
-    def _claim(self, outcome: Outcome) -> Claim:
+    def _claim(self, said: Status, iterations: int, message: str) -> Claim:
         """The claim of the run: its best certified point so far, or the status of the solver alone."""
-        status, found = self.reader.status(outcome.status), self.best
+        status, found = self.reader.status(said), self.best
         hopeless = status in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
         if found is not None and hopeless and not found.certifies(self.options.tol):
             found = None
         return Claim(
             None if found is None else found.point, None if found is None else found.multipliers, status,
-            self.reader.value(outcome.value), self.done + outcome.iterations, outcome.message,
-            self.lowest, found,
+            self.reader.value(self.value), self.done + iterations, message, self.lowest, found,
         )  # fmt: skip
 
     def _iterations(self) -> int:

@@ -101,11 +101,6 @@ def _names(problem: Statement) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} {k}" for k, name in enumerate(names)]
 
 
-def to_cvxpy(problem: Statement) -> cp.Problem:
-    """The CVXPY problem; gamma, B and G are its parameters."""
-    return build(problem).problem
-
-
 def read_cvxpy(problem: Statement, program: Any) -> tuple[Array, Multipliers]:
     """What a solver has left in the CVXPY problem; see `Problem.read_cvxpy`."""
     named = {constraint.label: constraint for constraint in program.constraints}
@@ -191,13 +186,9 @@ def _plan(problem: Statement, options: ConicOptions) -> SDPPlan:
 
 
 TAKES = Takes(
-    losses=("any", "shared"),
-    diagonal=("any", "shared"),
-    regularizers=("any",),
-    basis="yes",
-    constraints="yes",
-    beyond=too_many_cones,
-)
+    losses=("any", "shared"), diagonal=("any", "shared"), regularizers=("any",), basis="yes",
+    constraints="yes", beyond=too_many_cones,
+)  # fmt: skip
 BACKEND = Backend(
     "sdp", "conic", "the exact SDP over K, through CVXPY", TAKES, _plan, ConicOptions, dense_cost
 )  # fmt: skip

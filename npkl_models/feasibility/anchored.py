@@ -24,7 +24,8 @@ from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
 from npkl_models.model.facts import cost_floor, fact
-from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.functional import Functional
+from npkl_models.model.multipliers import Multipliers, spread
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.proof.perron import collatz, perron_vector
@@ -56,9 +57,9 @@ class Split:
     @cached_property
     def kept(self) -> tuple[Mask, ...]:
         """For each term, a mask of the values that touch anchored points only."""
-        inside = np.zeros(self.whole.n, dtype=bool)
-        inside[self.anchored] = True
-        return tuple(_inside(term, inside) for term in self.whole.losses)
+        others = np.ones(self.whole.n, dtype=bool)
+        others[self.anchored] = False
+        return tuple(~touching(term.functional, others) for term in self.whole.losses)
 
     @cached_property
     def problem(self) -> Statement | None:
@@ -76,22 +77,13 @@ class Split:
 
     def unfold(self, y: Multipliers | None) -> Multipliers:
         """Multipliers of the whole problem; those of values that touch other points are zero."""
-        out = [np.zeros(kept.size) for kept in self.kept]
-        parts = iter(() if y is None else y.losses)
-        for whole, kept in zip(out, self.kept, strict=True):
-            if y is not None and kept.any():
-                whole[kept] = next(parts)
-        return Multipliers(tuple(out))
+        return Multipliers(spread(() if y is None else y.losses, self.kept))
 
 
 @fact
+@np.errstate(all="ignore")
 def split(problem: Statement) -> Split | None:
     """The split into anchored points and others; None if all points are anchored, or without proof."""
-    with np.errstate(all="ignore"):
-        return _search(problem)
-
-
-def _search(problem: Statement) -> Split | None:
     known = problem.regularizer.vacuous and problem.basis is None and not problem.constraints
     if not known or any(term.functional.arity == 0 for term in problem.losses):
         return None
@@ -169,8 +161,7 @@ def _checked(problem: Statement, cells: list[tuple[Index, Array]]) -> Split | No
     return Split(parts, held, tuple(cells), sp.csr_array(C - sp.diags_array(lowered)))
 
 
-def _inside(term: LossTerm, inside: Mask) -> Mask:
-    t = term.functional.incidence
-    kept = np.ones(term.functional.size, dtype=bool)
-    kept[t.owner[~(inside[t.row] & inside[t.column])]] = False
-    return kept
+def touching(functional: Functional, points: Mask) -> Mask:
+    """Which values depend on one of some points (n,)."""
+    t = functional.incidence
+    return np.bincount(t.owner[points[t.row] | points[t.column]], minlength=functional.size) > 0

@@ -19,7 +19,7 @@ from npkl_models.linalg import Array, Index, Mask, dense
 from npkl_models.model.basis import CENTRED, Basis, orthonormal, shared_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances
-from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.multipliers import Multipliers, spread
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
@@ -54,13 +54,7 @@ class Face:
 
     def unfold(self, y: Multipliers) -> Multipliers:
         """Multipliers of the original problem; those of equalities that the basis meets are zero."""
-        left, out = iter(y.constraints), []
-        for kept in self.kept:
-            part = np.zeros(kept.size)
-            if kept.any():
-                part[kept] = next(left)
-            out.append(part)
-        return Multipliers(y.losses[: self.losses], tuple(out))
+        return Multipliers(y.losses[: self.losses], spread(y.constraints, self.kept))
 
 
 def face_of(problem: Statement) -> Face:
@@ -229,7 +223,4 @@ def _within(basis: Basis, vectors: list[Array]) -> Basis | None:
 
 def _reflected(u: Array) -> Array:
     """Columns 2..n of the Householder reflection that maps the unit vector u to a multiple of e_1."""
-    v = u.copy()
-    v[0] += 1.0 if u[0] >= 0 else -1.0
-    out: Array = (np.eye(u.size) - np.outer(v, v) * (2 / float(v @ v)))[:, 1:]
-    return out
+    return np.linalg.qr(u[:, None], mode="complete")[0][:, 1:]

@@ -17,7 +17,6 @@ STEPS = 12  # Newton steps
 INNER = 300  # LSMR steps in each Newton step
 TURNING = 0.5  # the third step that does not shrink the residual to this share is the last
 ROUNDING = 8 * UNIT  # a residual that no step can shrink, relative to the numbers in its sum
-SINGULAR = (0.0, 1e-14, 1e-12, 1e-10)  # relative raises of the diagonal of JJ' if a factorisation fails
 SLACK = 1e-12  # margin by which an inequality is met
 
 
@@ -83,7 +82,7 @@ def _direct_step(met: ConstraintMap, V: Array) -> Array | None:
         return None
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
     try:
-        factor = raised_cholesky(G / scale / scale[:, None], SINGULAR)
+        factor = raised_cholesky(G / scale / scale[:, None])
         step = back(scipy.linalg.cho_solve(factor, -met.residual(V) / scale) / scale)
     except (np.linalg.LinAlgError, ValueError):  # not finite
         return None

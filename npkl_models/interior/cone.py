@@ -14,19 +14,16 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
-from npkl_models.interior.schur import gathered, rows_of
-from npkl_models.interior.start import cholesky
+from npkl_models.feasibility.constraint_map import FULL
+from npkl_models.interior.schur import IN_NUMPY, USUAL, gathered, rows_of
+from npkl_models.interior.start import cholesky, inverse
 from npkl_models.interior.steps import longest, ratio
-from npkl_models.interior.symmetry import filled, symmetric_part
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
 
-GATHERED = 3e-8  # seconds for a pair of entries in numpy
-RATE = 1e10  # operations of dense products per second
+RATE = 2.5e10  # operations of dense algebra per second
 DENSE = 6.0  # operations of an iteration, in units of the cube of the order
-SPARSE = 0.05  # share of all entries below which sparse products of slacks are quicker
 MANY = 4  # blocks of one order that are computed together
 CALLS, ROW = 1e-3, 1e-4  # seconds of the interpreter for a part, and for a matrix that is multiplied
 WIDE = 2**24  # numbers that are held at a time
@@ -121,10 +118,7 @@ class Block(Vector):
         return cholesky(X)
 
     def inverse(self, factor: Array) -> Array:
-        Z, failed = lapack.dpotri(factor, lower=1)
-        if failed:
-            raise np.linalg.LinAlgError("the slack is singular")
-        return filled(Z)
+        return inverse(factor)
 
     @cached_property
     def _pattern(self) -> tuple[Index, Index] | None:
@@ -132,17 +126,17 @@ class Block(Vector):
         entries = np.unique(np.concatenate([
             self.A.indices, np.flatnonzero(self.C), np.arange(self.order) * (self.order + 1)
         ]))  # fmt: skip
-        if entries.size > SPARSE * self.order**2:
+        if entries.size > FULL * self.order**2:
             return None
         return entries, np.searchsorted(entries, np.arange(self.order + 1) * self.order)
 
     def between(self, X: Array, D: Array, Z: Array) -> Array:
         """The symmetric part of XDZ, for a change D of slacks."""
         if self._pattern is None:
-            return symmetric_part(X @ D @ Z)
+            return symmetrize(X @ D @ Z)
         entries, starts = self._pattern
         own = sp.csr_array((D.ravel()[entries], entries % self.order, starts), shape=D.shape)
-        return symmetric_part(X @ np.asarray(own @ Z))
+        return symmetrize(X @ np.asarray(own @ Z))
 
     def longest(self, factor: Array, D: Array, share: float) -> float:
         return longest(factor, D, share)
@@ -159,7 +153,7 @@ class Block(Vector):
         left = np.append(np.cumsum(many[::-1])[::-1], 0.0)
         left = np.minimum(left, float(self.order) * (self.order + 1)) / 2  # entries of one half
         row = 2 * self.order**2 * np.minimum(self.order, many) + 2 * self.order * many + 2 * many.sum()
-        seconds = np.append(0.0, np.cumsum(row / RATE + ROW)) + GATHERED * left**2
+        seconds = np.append(0.0, np.cumsum(row / RATE + ROW)) + IN_NUMPY / USUAL * left**2
         multiplied = int(np.argmin(seconds))
         order[multiplied:].sort()
         return order, multiplied, float(seconds.min())

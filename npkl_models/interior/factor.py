@@ -11,7 +11,6 @@ from npkl_models.model.statement import Statement
 
 NOISE = 1e-13  # pivots below this share of the largest diagonal entry are rounding
 SHARE = 0.05  # the share of the required gap that a smaller rank may cost
-WIDE = 0.5  # with a scaling, a factor whose rank exceeds this share of the order is not cut
 JUMP = 3.0  # a rank may end where an eigenvalue is this many times the next one
 
 
@@ -43,7 +42,7 @@ def factor_of(
     best = min(value for value, _ in tried)
     near = SHARE * tol * problem.size(2 * best)
     least = min(r for value, r in tried if value <= best + near)
-    return V[:, :least] if scaling is None or least <= WIDE * len(K) else V
+    return V[:, :least]
 
 
 def _merit(problem: Statement, V: Array, y: Multipliers) -> float:

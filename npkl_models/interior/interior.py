@@ -15,12 +15,13 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
+from npkl_models.interior.cone import RATE
 from npkl_models.interior.factor import factor_of
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.program import iteration_of, takes
-from npkl_models.interior.program_run import AGAIN, ITERATIONS, ProgramRun
+from npkl_models.interior.program_run import AGAIN, ITERATIONS, STALLED, ProgramRun
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
-from npkl_models.interior.schur import IN_NUMPY
+from npkl_models.interior.schur import IN_NUMPY, USUAL
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import WORTH
@@ -35,12 +36,8 @@ from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import RunMonitor
 
 LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
-STALLED = 12  # the run ends after so many iterations without a smaller gap
 OPEN = 0.1  # above this gap, a smaller distance of objective and bound counts as progress
-CLIMB = 25  # the same as STALLED above the gap OPEN: multipliers far from zero take longer
 FAR = 1e9  # if the objective is this many times its first size, primal or dual has no solution
-RATE = 2.5e10  # operations of dense algebra per second
-USUAL = 20  # predicted number of iterations
 ALWAYS = 0.02  # an iteration that takes fewer seconds begins whatever the limit
 LEAST = 0.5  # the first iteration takes at least this share of the predicted seconds
 
@@ -83,7 +80,6 @@ class _Run:
     """The state of one run."""
 
     scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
-    highest: Certificate | None = None  # the certificate with the best bound so far
     gap = np.inf  # relative gap of the last iterate
     distance = np.inf  # distance of objective and bound of the last iterate
 
@@ -91,8 +87,8 @@ class _Run:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
-        self.best: list[Certificate] = []
-        self.center: Array | None = None  # y of the last dual feasible iterate far from the boundary
+        self.certificates: list[Certificate] = []
+        self.center: Multipliers | None = None  # of the last dual feasible iterate far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
         self.size = problem.size(self.iterate.objective())
@@ -134,7 +130,7 @@ class _Run:
         if not np.isfinite([objective, bound]).all():
             return Status.FAILED
         if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
-            self.center = now.y
+            self.center = now.values.multipliers(now.y)
         gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         stalled = self._stalled(iteration, gap, abs(objective - bound))
@@ -158,7 +154,7 @@ class _Run:
             self.smallest, self.at = np.inf, iteration
         elif nearer or gap < 0.9 * self.smallest:
             self.smallest, self.at = min(gap, self.smallest), iteration
-        return iteration - self.at >= (STALLED if gap <= OPEN else CLIMB)
+        return iteration - self.at >= STALLED
 
     def _finally(self, status: Status) -> Status:
         """Certify the last point; OPTIMAL if the certificate suffices, else the given status."""
@@ -169,54 +165,20 @@ class _Run:
         y = values.multipliers(self.iterate.y)
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
         found = self.watch.certify(self.problem, V, y)
-        lost = not (self.watch.suffices(found) or found.repair == NO_NEED)
-        if (
-            lost
-            and self.center is not None
-            and self.watch.offer(self.problem, values.multipliers(self.center))
-        ):
+        lost = not self.watch.suffices(found) and found.repair != NO_NEED
+        if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
-        found = self._or_as_it_is(found, y)
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
-        if self.scaling is not None:
-            found = self._with_highest(found)
-        if not self.best or _merit_of(found) < _merit_of(self.best[-1]):
-            self.best.append(found)
+        self.certificates.append(found)
         return found
-
-    def _or_as_it_is(self, found: Certificate, y: Multipliers) -> Certificate:
-        """The certificate, or that of the whole kernel as it is, if it is better."""
-        if not self.problem.constraints or self.watch.suffices(found):
-            return found
-        as_it_is = self.watch.certify(self.problem, self._whole(), y, restoring=False)
-        return as_it_is if _merit_of(as_it_is) < _merit_of(found) else found
-
-    def _whole(self) -> Array:
-        """The square factor of the iterate's kernel."""
-        T = self.iterate.L_K if self.scaling is None else self.scaling @ self.iterate.L_K
-        return self.problem.lift(T)
-
-    def _with_highest(self, found: Certificate) -> Certificate:
-        """The better of this certificate and one with the multipliers of the best bound so far.
-
-        A later iterate may have a feasible kernel, but a slack that is not positive semidefinite.
-        """
-        known = self.highest
-        if known is None or found.bound > known.bound:
-            self.highest = found
-            return found
-        if not found.feasible or self.watch.suffices(found):
-            return found
-        other = self.watch.certify(self.problem, found.point, known.multipliers)
-        return other if other.relative_gap < found.relative_gap else found
 
     def claim(self, status: Status) -> Claim:
         """The claim with the best certified point, or with the last one."""
-        if not self.best and status is not Status.FAILED and self.watch.rows:
+        if not self.certificates and status is not Status.FAILED and self.watch.rows:
             self._look()
-        found = self.best[-1] if self.best else None
+        found = min(self.certificates, key=lambda one: (one.relative_gap, one.violation), default=None)
         now, count = self.iterate, len(self.watch.rows)
         V = None if found is None else found.point
         y = None if found is None else found.multipliers
@@ -229,16 +191,12 @@ class _Run:
         return Claim(V, y, status, now.objective(), count, words, certificate=found)
 
 
-def _merit_of(found: Certificate) -> tuple[float, float]:
-    return found.relative_gap, found.violation
-
-
 def cost_of(problem: Statement) -> Cost:
     """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
     if takes(problem):
         seconds, size = iteration_of(problem)
         return Cost(0.02 + USUAL * seconds, size, sure=True)
-    s, n, m, e = float(problem.order), float(problem.n), _multipliers(problem), _entries(problem)
+    s, n, m, e = float(problem.order), float(problem.n), float(sum(problem.sizes)), _entries(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
     inner += (e if problem.basis is None else min(e, s**2)) ** 2
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
@@ -248,21 +206,15 @@ def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
     if takes(problem):
         return iteration_of(problem)[0]
-    s, m, rows = float(problem.order), _multipliers(problem), IN_NUMPY * _entries(problem) ** 2
+    s, m, rows = float(problem.order), float(sum(problem.sizes)), IN_NUMPY * _entries(problem) ** 2
     gathered = rows / USUAL if rows <= WORTH else 40 * _entries(problem) ** 2 / RATE
     return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
 
 
-def _multipliers(problem: Statement) -> float:
-    return float(sum(problem.sizes))
-
-
 def _entries(problem: Statement) -> float:
     """The number of distances or different entries of K that all values need, at most."""
-    functionals, n = [part.functional for part in problem.terms], float(problem.n)
-    needed = sum(
-        float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in functionals
-    )
+    every, n = (part.functional for part in problem.terms), float(problem.n)
+    needed = sum(float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in every)
     return min(needed, n * (n + 1) / 2)
 
 
@@ -278,21 +230,14 @@ def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
 
 
 TAKES = Takes(
-    losses=("any",),
-    regularizers=("none", "trace power"),
+    losses=("any",), regularizers=("none", "trace power"), basis="yes", constraints="yes",
     powers=Powers("tr K", lambda face: face.p == 1),
-    basis="yes",
-    constraints="yes",
     functionals=(
-        "entries",
-        "squared distances",
-        "distance differences",
-        "combinations of distances",
-        "trace",
+        "entries", "squared distances", "distance differences", "combinations of distances", "trace",
         "sparse matrices",
     ),
     beyond=lambda problem: boxed_conjugates(problem.losses),
-)
+)  # fmt: skip
 BACKEND = Backend(
     "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,
     InteriorOptions, cost_of,

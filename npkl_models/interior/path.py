@@ -9,19 +9,16 @@ accumulate in S.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
 
 from npkl_models.interior.schur import inverse_of, schur
-from npkl_models.interior.start import cholesky, first_point, kernel_size, loose
-from npkl_models.interior.steps import MORE, ROUGHLY, SHARE, SURE, first_vector, longest, ratio
-from npkl_models.interior.symmetry import filled, symmetric_part
+from npkl_models.interior.start import cholesky, first_point, inverse, kernel_size
+from npkl_models.interior.steps import MORE, SHARE, longest, ratio, shortened
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg import Array, Matrix, dense, symmetrize
 
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
 EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
@@ -50,14 +47,11 @@ class Iterate:
         self.below, self.above = box.below, box.above
         self.count, self.bounded = n + box.count, box.count > 0
         self.steps = (1.0, 1.0)
-        self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = first_point(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
-        # Without a feasible start and without equalities, S may have no room, so each step must be exact.
-        self.roughly = ROUGHLY if self.roomy or loose(values).any() else SURE
         self.amiss = 1.0 if self.roomy else 0.0  # share that is left of the first primal residual
         self.S = self.slack()
-        Z = _inverse(self.L)
+        Z = inverse(self.L)
         mu = kernel_size(values) / float(np.mean(Z.diagonal()))
         self.K: Array = mu * Z
         self.L_K = cholesky(self.K)
@@ -118,13 +112,13 @@ class Iterate:
     def advance(self) -> None:
         """Do one iteration; numpy.linalg.LinAlgError if K or S can no longer be factorised."""
         values, box, mu = self.values, self.values.box, self.mu
-        Z = _inverse(self.L)
+        Z = inverse(self.L)
         H = schur(values, self.K, Z)
         pulls = self.low / self.to_lower, self.high / self.to_upper  # zero for multipliers without an end
         pull = pulls[0] + pulls[1]
         bend, slope = box.bend(self.y), box.slope(self.y)
         H.reshape(-1, order="F")[:: len(H) + 1] += bend + pull
-        inverse = inverse_of(values, H, self.L_K, self.L)
+        solved = inverse_of(values, H, self.L_K, self.L)
         refinements = REFINEMENTS if values.problem.constraints and self.amiss <= MET else 0
         of_K, of_Z, base = values.of(self.K), values.of(Z), -slope
         if self.rho:
@@ -138,10 +132,10 @@ class Iterate:
             crossed = None if before is None else np.asarray(before.S @ before.K)
             if crossed is not None:
                 right = right - values.of_product(crossed.T, Z)
-            dy = inverse(right)
+            dy = solved(right)
             dS = values.change(dy, self.rho, self.R)
             inner = np.asarray(dS @ self.K)
-            dK: Array = symmetric_part(Z @ (inner if crossed is None else inner + crossed), -1.0)
+            dK = -symmetrize(Z @ (inner if crossed is None else inner + crossed))
             dK -= self.K
             if target:
                 dK += target * Z
@@ -153,9 +147,9 @@ class Iterate:
                 if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
                     break
                 least = size
-                more = inverse(missed)
+                more = solved(missed)
                 dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
-                dK -= symmetric_part(Z @ np.asarray(values.adjoint(more) @ self.K))
+                dK -= symmetrize(Z @ np.asarray(values.adjoint(more) @ self.K))
             low, high = pulls[0] * dy, pulls[1] * dy
             return Direction(dy, dS, dK, at_low - low - self.low, at_high + high - self.high)
 
@@ -187,7 +181,7 @@ class Iterate:
         return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
-        primal, dual = self._way(self.L_K, d.K, share), self._way(self.L, d.S, share)
+        primal, dual = (longest(L, D, share) for L, D in ((self.L_K, d.K), (self.L, d.S)))
         if not self.bounded:
             return primal, dual
         at, to = self.below, self.above
@@ -197,10 +191,6 @@ class Iterate:
         )  # fmt: skip
         return primal, dual
 
-    def _way(self, L: Array, dX: Matrix, share: float) -> float:
-        """The length of a step from L L' along dX; only an estimate if ``share`` is 1 (no step is taken)."""
-        return longest(L, dX, share, self.roughly if share == 1 else SURE, self.start)
-
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
         y, rho = self.y, self.rho
@@ -209,19 +199,15 @@ class Iterate:
             self.y, self.rho = y + step * d.y, (1 - step) * rho
             self.rho = self.rho if self.rho > DONE else 0.0
             self.S = self.slack()
-            return dense(self.S)
+            return cholesky(dense(self.S))
 
-        trial: Array = self.K
+        def kernel(step: float) -> tuple[Array, Array]:
+            K: Array = step * d.K
+            K += self.K
+            return K, cholesky(K)
 
-        def kernel(step: float) -> Array:
-            nonlocal trial
-            trial = step * d.K
-            trial += self.K
-            return trial
-
-        dual, self.L = _shortened(dual, slack, "slack")
-        primal, self.L_K = _shortened(primal, kernel, "kernel")
-        self.K = trial
+        dual, self.L = shortened(dual, slack, "slack positive definite")
+        primal, (self.K, self.L_K) = shortened(primal, kernel, "kernel positive definite")
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
@@ -237,21 +223,3 @@ class Iterate:
         except np.linalg.LinAlgError:
             return
         self.S, self.rho = S, 0.0
-
-
-def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
-    """The step, shortened until the matrix is positive definite, and the factor of this matrix."""
-    for _ in range(30):
-        try:
-            return step, cholesky(matrix(step))
-        except np.linalg.LinAlgError:
-            step *= 0.8
-    raise np.linalg.LinAlgError(f"no step keeps the {name} positive definite")
-
-
-def _inverse(L: Array) -> Array:
-    """The inverse (L L')^-1."""
-    Z, failed = lapack.dpotri(L, lower=1)
-    if failed:
-        raise np.linalg.LinAlgError("the slack is singular")
-    return filled(Z)

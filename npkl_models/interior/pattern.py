@@ -14,15 +14,9 @@ from npkl_models.model.incidence import Incidence
 class Pattern:
     """The common pattern of base + sum_e y_e M_e for all y, and operations on such matrices.
 
-    scipy's constructors and sums check every index again. With a few hundred points this takes most of the
-    time.
-
-    Parameters
-    ----------
-    incidence : Incidence
-        The triplets of all M_e, over the rows of the matrix.
-    base : sparse array
-        The matrix base. The pattern also has its non-zeros and the whole diagonal.
+    The triplets of all M_e are those of ``incidence``, over the rows of the matrix; the pattern has the whole
+    diagonal. scipy's constructors and sums check every index again, which takes most of the time with a few
+    hundred points.
     """
 
     def __init__(self, incidence: Incidence, base: Matrix) -> None:

@@ -9,24 +9,25 @@ get a number x >= 0 each. The certificate judges the point as it is: it misses t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, cg
 
 from npkl_models.interior.cone import RATE, Vector, parts_of
-from npkl_models.interior.steps import MORE, SHARE, solved
+from npkl_models.interior.steps import MORE, SHARE, shortened, solved
 from npkl_models.linalg import Array, raised_cholesky
+from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-RAISED = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # shares added to H's diagonal if rounding has made H indefinite
 REFINEMENTS = 5  # of a solution of the Schur system
 ROUNDED = 1e-9  # a larger residual of a direction is corrected, relative to the largest target
 LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu have it
 RAYS = 50  # iterations of the search for a direction
-SHORTER = 0.8  # a step at which a factorisation fails
 
 
 def takes(problem: Statement) -> bool:
@@ -39,45 +40,33 @@ def takes(problem: Statement) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The numbers of a program.
-
-    Attributes
-    ----------
-    parts : list of Vector or Block
-        The cone; the last numbers of its vector belong to one-sided constraints.
-    b : ndarray of shape (m,)
-        The targets.
-    sign : ndarray of shape (m,)
-        The sign of each multiplier: 1 for an upper bound, -1 for a lower bound, 0 for an equality.
-    own : ndarray of shape (m,)
-        The place of each row among all multipliers of the problem.
-    order : int
-        The sum of all orders.
-    """
+    """The numbers of a program."""
 
     problem: Statement
-    parts: list[Vector]
-    b: Array
-    sign: Array
-    order: int
+    parts: list[Vector]  # of the cone; the numbers of the last part may belong to one-sided constraints
+    b: Array  # the targets (m,)
+    order: int  # the sum of all orders
 
     @classmethod
     def of(cls, problem: Statement) -> Program:
         """The program of a problem that `takes` takes."""
         b = np.concatenate([part.value for part in problem.constraints])
-        sign = np.concatenate([_sign(*part.domain) for part in problem.constraints])
+        low, high = (
+            np.concatenate(ends) for ends in zip(*(part.domain for part in problem.constraints), strict=True)
+        )
+        sign = 1.0 * np.isfinite(low) - np.isfinite(high)  # upper bounds have 1, lower ones -1, equalities 0
         parts = list(_parts(problem))
         sided = np.flatnonzero(sign)
         if sided.size:
             more = sp.csr_array((sign[sided], (sided, np.arange(sided.size))), shape=(b.size, sided.size))
             none = np.full(sided.size, -1, dtype=np.intp)
             parts.append(Vector(none, np.zeros(sided.size), more))
-        return cls(problem, parts, b, sign, sum(part.order for part in parts))
+        return cls(problem, parts, b, sum(part.order for part in parts))
 
     def multipliers(self, y: Array) -> Multipliers:
         """The multipliers of the problem."""
-        inside = np.where(self.sign > 0, np.maximum(y, 0.0), np.where(self.sign < 0, np.minimum(y, 0.0), y))
-        return self.problem.split_multipliers(np.split(inside, np.cumsum(self.problem.sizes)[:-1]))
+        own = np.split(y, np.cumsum(self.problem.sizes)[:-1])
+        return projected(self.problem, self.problem.split_multipliers(own))
 
     def factor(self, factors: list[Array]) -> Array:
         """The factor V (n x n) of the kernel with these blocks."""
@@ -101,11 +90,6 @@ def iteration_of(problem: Statement) -> tuple[float, float]:
     entries = sum(float(part.A.nnz) for part in parts)
     seconds = m**3 / 3 / RATE + sum(part.seconds for part in parts)
     return seconds, 8.0 * (12 * dense + 3 * m**2 + 4 * entries + 3 * float(problem.n) ** 2)
-
-
-def _sign(lower: Array, upper: Array) -> Array:
-    """The sign that the multipliers have, from their domain."""
-    return np.where(np.isinf(lower), np.where(np.isinf(upper), 0.0, -1.0), 1.0)
 
 
 class Point:
@@ -167,7 +151,7 @@ class Point:
         H = np.zeros((m, m))
         for part, X, own in zip(parts, self.X, Z, strict=True):
             part.schur(X, own, H)
-        factor = raised_cholesky(H.copy(order="F"), RAISED, "the Schur complement")
+        factor = raised_cholesky(H.copy(order="F"), "the Schur complement")
         base = self.program.b * -1.0
         of_Z = sum(part.of(own) for part, own in zip(parts, Z, strict=True))
         if not self.met:
@@ -209,7 +193,7 @@ class Point:
         H = np.zeros((missed.size, missed.size))
         for part, X in zip(parts, self.X, strict=True):
             part.schur(X, X, H)
-        w = _refined(H, raised_cholesky(H.copy(order="F"), RAISED, "the Schur complement"), missed)
+        w = _refined(H, raised_cholesky(H.copy(order="F"), "the Schur complement"), missed)
         for k, part in enumerate(parts):
             dX[k] = dX[k] + part.between(self.X[k], part.adjoint(w), self.X[k])
 
@@ -221,8 +205,9 @@ class Point:
 
     def _go(self, dy: Array, dS: list[Array], dX: list[Array]) -> None:
         primal, dual = self._reach(dX, dS, SHARE + MORE * min(self.steps))
-        self.factors_X, self.X, primal = self._moved(self.X, dX, primal)
-        self.factors_S, self.S, dual = self._moved(self.S, dS, dual)
+        inside = "point inside the cone"
+        primal, (self.X, self.factors_X) = shortened(primal, partial(self._moved, self.X, dX), inside)
+        dual, (self.S, self.factors_S) = shortened(dual, partial(self._moved, self.S, dS), inside)
         self.y = self.y + dual * dy
         self.steps = primal, dual
         if self.met or dual == 1.0 or self.dual * (1 - dual) <= ROUNDED:
@@ -241,39 +226,16 @@ class Point:
             return
         self.S, self.met = slack, True
 
-    def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array], float]:
-        for _ in range(30):
-            moved: list[Array] = [X + step * D for X, D in zip(at, by, strict=True)]
-            try:
-                factors: list[Array] = [p.factor(X) for p, X in zip(self.program.parts, moved, strict=True)]
-                return factors, moved, step
-            except np.linalg.LinAlgError:
-                step *= SHORTER
-        raise np.linalg.LinAlgError("no step keeps the point inside the cone")
+    def _moved(self, at: list[Array], by: list[Array], step: float) -> tuple[list[Array], list[Array]]:
+        moved: list[Array] = [X + step * D for X, D in zip(at, by, strict=True)]
+        return moved, [part.factor(X) for part, X in zip(self.program.parts, moved, strict=True)]
 
 
 def _refined(H: Array, factor: tuple[Array, bool], right: Array) -> Array:
-    """The solution of H x = right by conjugate gradients, preconditioned by the factor."""
-    x = solved(factor, right)
-    r = right - H @ x
-    z = solved(factor, r)
-    p, rz = z, float(r @ z)
-    least = float(np.linalg.norm(r))
-    best = x
-    for _ in range(REFINEMENTS):
-        Hp = H @ p
-        curve = float(p @ Hp)
-        if not (curve > 0 and rz > 0 and least > 1e-15 * float(np.linalg.norm(right))):
-            break
-        x = x + rz / curve * p
-        r = r - rz / curve * Hp
-        size = float(np.linalg.norm(r))
-        if size < least:
-            best, least = x, size
-        z = solved(factor, r)
-        rz, before = float(r @ z), rz
-        p = z + rz / before * p
-    return best
+    """The solution of H x = right by the factor, or by conjugate gradients with the factor, if better."""
+    x, near = solved(factor, right), LinearOperator(H.shape, matvec=partial(solved, factor), dtype=float)
+    y: Array = cg(H, right, x0=x, rtol=1e-15, maxiter=REFINEMENTS, M=near)[0]
+    return y if np.linalg.norm(right - H @ y) < np.linalg.norm(right - H @ x) else x
 
 
 def falling(program: Program) -> list[Array] | None:
@@ -287,7 +249,7 @@ def falling(program: Program) -> list[Array] | None:
         A = sp.vstack([part.A, sp.csr_array(part.C.reshape(1, -1))], format="csr")
         parts.append(replace(part, C=part.unit(1.0), A=A))
     b = np.append(np.zeros(program.b.size), -1.0)
-    point = Point(Program(program.problem, parts, b, np.append(program.sign, 0.0), program.order))
+    point = Point(replace(program, parts=parts, b=b))
     for _ in range(RAYS):
         try:
             point.advance()

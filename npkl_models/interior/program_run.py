@@ -20,7 +20,7 @@ from npkl_models.solve.watch import RunMonitor
 ITERATIONS = 100
 READY = 0.5  # a point is certified when its gap and its residual are below this share of what is asked
 AGAIN = 0.1  # and again when its gap has fallen by this factor
-STALLED = 15  # the run ends after so many iterations without a better point
+STALLED = 15  # a run ends after so many iterations without a better point
 FAR = 1e8  # multipliers or a kernel this many times the size of the data may be a ray
 
 

@@ -28,8 +28,8 @@ from npkl_models.linalg.nearly_dependent import Rows
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
-IN_NUMPY = 4e-7  # seconds for an entry of H in the twenty iterations of a solve
-RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # shares added to H's diagonal if rounding has made H indefinite
+USUAL = 20  # predicted number of iterations
+IN_NUMPY = 4e-7  # seconds for an entry of H in the usual number of iterations
 MANY = 8  # above this average number of entries of a value, its coordinates in the basis are used
 BLOCK = 16_000  # numbers of H that numpy computes at a time
 
@@ -39,23 +39,16 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     t = values.incidence
     if values.Q is not None and t.owner.size > max(MANY * t.size, values.order**2):
         return _bordered(values, _by_coordinates(values.coordinates, K, Z), K, Z)
-    row, column, coefficient, sums = values.entries
-    ends = values.edges
-    near: tuple[Array, Array]
+    at, near = values.points, [X if X.flags.c_contiguous else X.T for X in (K, Z)]
     if values.Q is not None:
-        near = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
+        at, near = np.arange(at.size), [np.asarray(values.Q @ X @ values.Q.T) for X in near]
+    if values.edges is not None:
+        i, j = (at[end] for end in values.edges)
+        H = (EDGES if worth(IN_NUMPY * i.size**2) else _edges)(i, j, *near)
     else:
-        own = values.points
-        row, column = own[row], own[column]
-        near = K if K.flags.c_contiguous else K.T, Z if Z.flags.c_contiguous else Z.T
-        ends = None if ends is None else (own[ends[0]], own[ends[1]])
-    m = ends[0].size if ends is not None else row.size
-    if ends is not None:
-        H = (EDGES if worth(IN_NUMPY * m**2) else _edges)(*ends, *near)
-    else:
-        H = gathered(row, column, coefficient, *near)
-    if ends is None and sums is not None:
-        H = np.asarray(sums @ (sums @ H).T)
+        row, column, coefficient, sums = values.entries
+        H = gathered(at[row], at[column], coefficient, *near)
+        H = H if sums is None else np.asarray(sums @ (sums @ H).T)
     return _bordered(values, H, K, Z)
 
 
@@ -87,7 +80,7 @@ def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[
         rows = Rows.of(P @ of_K, blas.dtrsm(1.0, of_S, P.T, lower=1).T)
         if rows is not None:
             return rows.solve
-    return partial(solved, raised_cholesky(H, RAISED, "the Schur complement"))
+    return partial(solved, raised_cholesky(H, "the Schur complement"))
 
 
 def gathered(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:

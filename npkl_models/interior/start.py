@@ -103,3 +103,13 @@ def cholesky(X: Array) -> Array:
     if failed or not np.isfinite(out[-1, -1]):
         raise np.linalg.LinAlgError("not positive definite, or numbers out of range")
     return out
+
+
+def inverse(L: Array) -> Array:
+    """The inverse of L L'; LinAlgError if it is singular."""
+    Z: Array
+    Z, failed = lapack.dpotri(L, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the slack is singular")
+    Z += np.tril(Z, -1).T
+    return Z

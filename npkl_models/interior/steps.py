@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import sqrt
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -13,18 +15,20 @@ from npkl_models.linalg import Array, Matrix, dense
 LANCZOS = 25  # the largest number of steps of Lanczos
 LOOK_EVERY = 4  # steps of Lanczos between two computations of the residual
 SURE = 0.003  # largest residual of an eigenvalue, relative to the eigenvalue
-ROUGHLY = 0.1  # the same for the reach of a predictor, along which no step is taken
 AGAIN = 0.01  # if less than this share of the squared norm is left, the vector is orthogonalised again
 SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
+SHORTER = 0.8  # factor of a step at which a factorisation fails
 EXACT = 64  # up to this order, LAPACK computes the eigenvalue
 DENSE = 400  # up to this order, a sparse change of S is made dense: the products are quicker
 
+Made = TypeVar("Made")
 
-def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array | None = None) -> float:
+
+def longest(L: Array, dX: Matrix, share: float) -> float:
     """A step alpha <= 1 that keeps X + alpha dX positive definite, ``share`` of the way to the boundary.
 
     X = L L'. The step follows from the smallest eigenvalue of L^-1 dX L^-T. LAPACK computes it for small
-    orders. For others it is the estimate of Lanczos, started at ``start``, minus its residual.
+    orders. For others it is the estimate of Lanczos, minus its residual.
     """
     n = len(L)
     if n <= DENSE:
@@ -34,7 +38,7 @@ def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array
         def product(v: Array) -> Array:
             return blas.dtrsv(L, dX @ blas.dtrsv(L, v, lower=1, trans=1), lower=1, overwrite_x=1)
 
-        low = _smallest(product, first_vector(n) if start is None else start, sure)
+        low = _smallest(product, first_vector(n))
     else:
         similar = blas.dtrsm(1.0, L, dX.T if dX.flags.c_contiguous else dX, lower=1)
         similar = blas.dtrsm(1.0, L, similar, side=1, lower=1, trans_a=1, overwrite_b=1)
@@ -45,11 +49,22 @@ def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array
     return 1.0 if low >= -share else share / -low
 
 
+@lru_cache(maxsize=2)
 def first_vector(n: int) -> Array:
     """The start of Lanczos: the same random direction for all matrices of an order."""
     q = np.random.default_rng(0).standard_normal(n)
     out: Array = q / np.linalg.norm(q)
     return out
+
+
+def shortened(step: float, attempt: Callable[[float], Made], name: str) -> tuple[float, Made]:
+    """The step, shortened until an attempt raises no LinAlgError, and what the attempt has made."""
+    for _ in range(30):
+        try:
+            return step, attempt(step)
+        except np.linalg.LinAlgError:
+            step *= SHORTER
+    raise np.linalg.LinAlgError(f"no step keeps the {name}")
 
 
 def solved(factor: tuple[Array, bool], right: Array) -> Array:
@@ -66,11 +81,11 @@ def ratio(x: Array, dx: Array, share: float) -> float:
     return min(1.0, share * float(np.min(-x[falls] / dx[falls])))
 
 
-def _smallest(product: Callable[[Array], Array], start: Array, sure: float = SURE) -> float:
+def _smallest(product: Callable[[Array], Array], start: Array) -> float:
     """A lower estimate of the smallest eigenvalue, by Lanczos with orthogonalisation.
 
     If a vector cancels, it is orthogonalised a second time. The iteration ends when the residual is below
-    ``sure`` times the eigenvalue. This is accurate enough for the length of a step.
+    `SURE` times the eigenvalue. This is accurate enough for the length of a step.
     """
     basis = np.empty((LANCZOS + 1, start.size))
     basis[0] = start
@@ -90,7 +105,7 @@ def _smallest(product: Callable[[Array], Array], start: Array, sure: float = SUR
         last = beta[-1] <= 1e-12 * max(1.0, abs(alpha[-1])) or j + 1 == LANCZOS
         if last or (j + 1) % LOOK_EVERY == 0:
             low, residual = _ritz(alpha, beta)
-            if last or residual <= sure * abs(low):
+            if last or residual <= SURE * abs(low):
                 break
         basis[j + 1] = w / beta[-1]
     return low - residual

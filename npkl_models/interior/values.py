@@ -75,14 +75,9 @@ class Values:
 
     @cached_property
     def entries(self) -> tuple[Index, Index, Array, Matrix | None]:
-        """The entries of K at ``points`` that any value needs, each once, and the values as their sums.
+        """Row, column and coefficient (e,) of the entries of K at ``points`` that any value needs, each once.
 
-        Returns
-        -------
-        row, column : (e,) arrays of int
-        coefficient : (e,) array
-        sums : (m, e) sparse array or None
-            The values are ``sums`` times the entries; None if each value is its ``coefficient`` times one.
+        The values are ``sums`` (m, e) times the entries; ``sums`` is None if each value is one of them.
         """
         t = self.incidence
         if t.identity:
@@ -206,15 +201,10 @@ def values_of(problem: Statement) -> Values:
     if trace:
         box = Box.join([box, Box.half_line(np.array([R.trace_bound(s)]))])
     contracted = Q is None and problem.basis is not None
-    edges = None if contracted else _edges(problem, moving, points)
+    edges = None
+    if not contracted and all(isinstance(part.functional, SquaredDistances) for part in problem.terms):
+        every = zip(*(part.functional.indices for part in problem.terms), strict=True)
+        i, j = (np.searchsorted(points, np.concatenate(ends)[moving]) for ends in every)
+        edges = i, j
     Q = None if Q is None else Q[points]
     return Values(problem, C, own, points, box, moving, fixed, constant, Q, trace, edges)
-
-
-def _edges(problem: Statement, moving: Mask, points: Index) -> tuple[Index, Index] | None:
-    functionals = [part.functional for part in problem.terms]
-    every = all(isinstance(functional, SquaredDistances) for functional in functionals)
-    if not every:
-        return None
-    i, j = (np.concatenate([functional.indices[k] for functional in functionals])[moving] for k in (0, 1))
-    return np.searchsorted(points, i), np.searchsorted(points, j)

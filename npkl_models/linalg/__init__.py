@@ -5,7 +5,7 @@ Bounds on the smallest eigenvalue of a large matrix are in `proof`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,9 @@ FEWEST = 64  # products in a sum of `summed`: fewer would take longer
 LINE = 64  # bytes of a cache line
 WIDE = 1_000  # rows and columns above which eigenvalues of a Gram matrix replace singular values
 LONG = 5_000_000  # numbers of a factor above which products replace its singular value decomposition
-PART = 100_000  # rows of a long factor that are computed at once
+PART = 2**18  # rows of a long matrix that are computed at once
 DENSE_SPECTRUM = 1_500  # largest order at which all eigenvalues are computed
+RAISES = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # shares added to a diagonal if rounding has made it indefinite
 PLAIN = 90_000  # numbers of a matrix up to which products with a plain array are quicker than sparse ones
 
 
@@ -233,15 +234,15 @@ def definite_lu(A: Matrix, order: str = "MMD_AT_PLUS_A") -> SuperLU | None:
     return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
 
 
-def raised_cholesky(A: Array, shares: Sequence[float], name: str = "the matrix") -> tuple[Array, bool]:
+def raised_cholesky(A: Array, name: str = "the matrix") -> tuple[Array, bool]:
     """The Cholesky factor (`scipy.linalg.cho_factor`) of a symmetric matrix, which is overwritten.
 
-    The diagonal is raised by the first of the ``shares`` for which the factorisation succeeds. A diagonal
+    The diagonal is raised by the first share of `RAISES` for which the factorisation succeeds. A diagonal
     entry that is not positive counts as one. A LinAlgError is raised if all shares fail.
     """
     diagonal = A.diagonal()
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
-    for attempt, share in enumerate(shares):
+    for attempt, share in enumerate(RAISES):
         trial = np.triu(A).T if attempt else A  # a failure overwrites the lower part
         np.fill_diagonal(trial, diagonal * (1 + share))
         factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0) if A.size else (A, 0)

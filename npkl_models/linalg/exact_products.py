@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from npkl_models.linalg import PART as ROWS
 from npkl_models.linalg import Array
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, twofold
 
 SLICES = 4  # slices of floating-point numbers
 LOW = 2  # slices of the lower parts of twofold numbers
 DIGITS = 53
-ROWS = 2**18  # rows of a chunk: slices of all rows of a long matrix would take its memory six times
 
 
 def inner_products(A: Twofold, B: Twofold) -> tuple[Twofold, Array]:

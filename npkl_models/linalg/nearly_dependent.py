@@ -23,40 +23,23 @@ NUMBERS = 2e7  # most numbers in the matrices of the other rows
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of A, scaled to unit length, and combinations of them that are orthonormal up to rounding.
+    """Rows of A, scaled to unit length, and combinations of them that are orthonormal up to rounding."""
 
-    Attributes
-    ----------
-    P, R : ndarray of shape (m, s) and (m, t)
-        Their rows have unit length.
-    lengths : ndarray of shape (m,)
-        The divisors that made the rows of A unit vectors.
-    first : ndarray of shape (k,)
-        Indices of rows that are clearly independent, in the order of their pivots.
-    L : ndarray of shape (k, k)
-        The Cholesky factor of the Gram matrix of the first rows.
-    others : ndarray of shape (m, m - k)
-        Coefficients of orthonormal combinations of rows, which are orthogonal to the first rows.
-    """
-
-    P: Array
+    P: Array  # (m, s) and (m, t), with rows of unit length
     R: Array
-    lengths: Array
-    first: Index
-    L: Array
-    others: Array
+    lengths: Array  # the divisors that made the rows of A unit vectors (m,)
+    first: Index  # the rows that are clearly independent, in the order of their pivots (k,)
+    L: Array  # the Cholesky factor of the Gram matrix of the first rows (k, k)
+    others: Array  # coefficients (m, m - k) of orthonormal combinations of rows, orthogonal to the first rows
 
     @classmethod
-    def of(cls, P: Array, R: Array, clear: float = CLEAR) -> Rows | None:
+    def of(cls, P: Array, R: Array) -> Rows | None:
         """From rows of any length; None if a row is zero, or if rows are dependent or too many nearly so."""
         p, r = np.linalg.norm(P, axis=1), np.linalg.norm(R, axis=1)
         if not (bool(np.all(p * r > 0)) and np.isfinite(p * r).all()):
             return None
-        same = R is P
-        P = P / p[:, None]
-        R = P if same else R / r[:, None]
-        G = gram(P, R)
-        factor, pivots, rank, _ = lapack.dpstrf(G, lower=1, tol=clear)
+        P, R = P / p[:, None], R / r[:, None]
+        factor, pivots, rank, _ = lapack.dpstrf((P @ P.T) * (R @ R.T), lower=1, tol=CLEAR)
         order = (pivots - 1).astype(np.intp)
         L, first = np.tril(factor[:rank, :rank]), order[:rank]
         if float(len(P) - rank) * P.shape[1] * R.shape[1] > NUMBERS:
@@ -98,10 +81,3 @@ class Rows:
         x[self.first] += scipy.linalg.cho_solve((self.L, True), right[self.first])
         out: Array = x / self.lengths
         return out
-
-
-def gram(P: Array, R: Array) -> Array:
-    """The Gram matrix (p_e'p_f)(r_e'r_f) (m x m)."""
-    G = P @ P.T
-    out: Array = G * G if R is P else G * (R @ R.T)
-    return out

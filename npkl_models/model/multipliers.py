@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Mask
 from npkl_models.linalg.owned import Owner, owned
 
 
@@ -67,3 +67,12 @@ class Multipliers(Owner):
     def scaled(self, s: float) -> Multipliers:
         """All multipliers times s."""
         return self.each(lambda y: s * y)
+
+
+def spread(parts: Iterable[Array], masks: Sequence[Mask]) -> tuple[Array, ...]:
+    """An array for each mask, zero where it is false or no part is left; an empty mask takes no part."""
+    left, out = iter(parts), tuple(np.zeros(mask.size) for mask in masks)
+    for whole, mask in zip(out, masks, strict=True):
+        if mask.any():
+            whole[mask] = next(left, 0.0)
+    return out

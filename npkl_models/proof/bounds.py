@@ -42,7 +42,9 @@ def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> E
         if route.accepts(case):
             case.found = route.apply(case)
     if not query.quick and case.found.raised is None and case.automatic:
-        case.found = _within_norm(case.found, S)
+        least = -norm_bound(S) * (1 + 4 * (S.shape[0] + 4) * UNIT)  # always a bound
+        if not case.found.lower >= least:
+            case.found = replace(case.found, lower=least, rigour="proved")
     if case.found.rigour == "probable":
         return replace(case.found, failure_probability=query.failure_probability)
     return case.found
@@ -105,12 +107,6 @@ def _eliminate(case: Case) -> EigenBound:
         return case.found
     case.hint = None
     return better
-
-
-def _within_norm(found: EigenBound, S: Matrix) -> EigenBound:
-    """The larger one of the bound and minus the norm of S, which is always a bound."""
-    least = -norm_bound(S) * (1 + 4 * (S.shape[0] + 4) * UNIT)
-    return found if found.lower >= least else replace(found, lower=least, rigour="proved")
 
 
 def _ritz(case: Case) -> EigenBound:

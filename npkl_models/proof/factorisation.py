@@ -35,7 +35,7 @@ DENSE_IS_QUICKER = 80.0  # a dense operation is this many times quicker than a s
 LARGE = 400  # order above which the trace is a coarse measure of the rounding errors
 COLUMNS = 256  # columns of a factor whose absolute values are formed at a time
 ATTEMPTS = 12
-INVERSE, SHARES = 12, (0.95, 0.5)  # inverse iterations; shares of the eigenvalue that are tried in turn
+SHARES = (0.95, 0.5)  # of an eigenvalue, tried in turn
 
 
 def by_eigh(S: Array) -> EigenBound:
@@ -120,15 +120,8 @@ def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: fl
 
 def eigenvalue_floor(G: Array) -> float:
     """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite."""
-    try:
-        factor = scipy.linalg.cho_factor(G, lower=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return 0.0
-    x = np.random.default_rng(0).standard_normal(len(G))
-    for _ in range(INVERSE):
-        x = scipy.linalg.cho_solve(factor, x / np.linalg.norm(x), check_finite=False)
-    shifts = [-share / float(np.linalg.norm(x)) for share in SHARES]
-    found = _first_floor(_dense_floor, G, shifts, norm_bound(G))
+    low = float(lowest_pairs(G, 1)[0][0])
+    found = _first_floor(_dense_floor, G, [-share * low for share in SHARES if low > 0], norm_bound(G))
     return 0.0 if found is None else found[0]
 
 
@@ -197,11 +190,9 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
         L = scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return None
-    rounding = (n + 2) * UNIT
-    paid = rounding / (1 - rounding) * trace
-    if n > LARGE:
-        more = rounding + 2 * UNIT  # the shift and the sums are rounded, too
-        paid = min(paid, more / (1 - more) * float(_row_sums(L).max()) * (1 + 4 * n * UNIT))
+    paid = gamma(n + 2) * trace
+    if n > LARGE:  # the shift and the sums are rounded, too
+        paid = min(paid, gamma(n + 4) * float(_row_sums(L).max()) * (1 + 4 * n * UNIT))
     return -paid - n * TINY
 
 

@@ -43,7 +43,7 @@ SPARED = 0.99995  # share of the component that the first search uses; the rest 
 FURTHER, FINER = 1e-6, 14  # first relative increase of the distance if the errors are larger; halvings
 HALVINGS = 50  # of the interval in which the bound is searched for, on a logarithmic scale
 ROUGH = 0.01  # share of a positive eigenvalue that a Cholesky proof may give away
-FILTERED, DEGREE = 2.5e-3, 60  # of a filter: the share of the norm above which it damps, and its degree
+LOW, DEGREE = 2.5e-3, 60  # share of the norm below which eigenvalues are low; degree of a filter
 STALLED, PATIENT = 60, 4.0  # a run may be given up after so many steps if it needs so many times more
 
 
@@ -61,14 +61,9 @@ class Ritz:
 
 
 def search(
-    deflation: Deflation,
-    start: Array,
-    limit: int,
-    component: float,
-    stop: Callable[[Ritz, Recurrence], bool],
-    count: int,
-    upper: float,
-) -> tuple[Ritz, Recurrence]:
+    deflation: Deflation, start: Array, limit: int, component: float,
+    stop: Callable[[Ritz, Recurrence], bool], count: int, upper: float,
+) -> tuple[Ritz, Recurrence]:  # fmt: skip
     """Lanczos steps on the complement of a deflation until ``stop`` says so, at most ``limit`` steps.
 
     ``count`` is the number of Ritz pairs that are computed, ``component`` is the `smallest_component` of the
@@ -201,13 +196,13 @@ def _misses(held: Deflation, accuracy: float, upper: float) -> bool:
 
 
 def _filtered(S: Matrix, Q: Array, upper: float, query: Query) -> Array:
-    """The deflated directions after a polynomial of S that is large below ``FILTERED`` and small above.
+    """The deflated directions after a polynomial of S that is large below ``LOW`` and small above.
 
     The Chebyshev polynomial leaves less of the other eigenvectors in them, and so less coupling. Source: Zhou
     & Saad, "Block Chebyshev-Davidson method for large symmetric eigenvalue problems", 2007. The result is
     orthonormal to rounding, and rotated to the eigenvectors of Q'SQ.
     """
-    middle, half = 0.5 * (1 + FILTERED) * upper, 0.5 * (1 - FILTERED) * upper
+    middle, half = 0.5 * (1 + LOW) * upper, 0.5 * (1 - LOW) * upper
     before = Q
     now = (S @ before - middle * before) / half
     for _ in range(DEGREE):

@@ -15,12 +15,11 @@ from scipy.sparse.linalg import LinearOperator, cg
 from npkl_models.linalg import LONG, Array, Mask, Matrix, norm_bound, orthonormal_range
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
-from npkl_models.proof.lanczos import Ritz, search, smallest_component
+from npkl_models.proof.lanczos import LOW, Ritz, search, smallest_component
 from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
 ELIMINATED, MOST = 0.01, 100_000  # share of the points that are eliminated, and their largest number
 ROUNDS = 5  # most Lanczos runs on the Schur complement
-LOW = 2.5e-3  # share of the norm: lower eigenvectors are deflated, or raised if they are below zero
 FLOORS = (1.0, 0.5, 0.25, 0.1)  # multiples of LOW to which eigenvalues are raised, tried in turn
 AGAIN = 1 / 3  # multiple of LOW: in later runs, only a Ritz value below this is worth another run
 FEW, MODEL = 40, 10.0  # Ritz pairs that are computed; multiple of LOW below which their vectors are kept
@@ -44,8 +43,8 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
         return _local_direction(work.T, work.upper)
     for attempt in range(ROUNDS):
         held = work.deflation(attempt)
-        if query.quick and attempt and work.hopeless(held):
-            return work.unfinished()
+        if query.quick and attempt and held.whole(work.low) - held.rounding(work.upper) < -work.accuracy:
+            return work.unfinished()  # even if the complement is as low as low vectors
         found, run, bound = work.search(held, attempt)
         if bound >= -work.accuracy or found.last or query.late:
             break
@@ -108,10 +107,6 @@ class _Work:
             return whole
         Q = np.hstack([_refined(T, whole.Q[:, far], whole.Q[:, ~far], 0.3 * loose), whole.Q[:, ~far]])
         return Deflation(T, _orthonormal(T, Q), self.low)
-
-    def hopeless(self, held: Deflation) -> bool:
-        """Whether the deflated directions alone miss the accuracy, the rest being as low as low vectors."""
-        return held.whole(self.low) - held.rounding(self.upper) < -self.accuracy
 
     def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
         """Run Lanczos until the bound is reached, or until all low Ritz pairs of the run have converged."""

@@ -33,13 +33,9 @@ class PositivePart:
 
 
 def positive_part(
-    A: Matrix,
-    guess: int = 0,
-    start: Array | None = None,
-    most: int | None = None,
-    deadline: float = np.inf,
-    lanczos: bool = False,
-) -> PositivePart:
+    A: Matrix, guess: int = 0, start: Array | None = None, most: int | None = None,
+    deadline: float = np.inf, lanczos: bool = False,
+) -> PositivePart:  # fmt: skip
     """All positive eigenvalues of A: by a full decomposition up to order 3,000, else by Lanczos.
 
     Lanczos computes ``guess`` and a few more pairs at the upper end. It doubles their number until one of

@@ -9,12 +9,14 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import (
     LONG,
+    PART,
     UNIT,
     Array,
     LowRankUpdate,
     Matrix,
     chunk,
     longest_row,
+    nonnegative_norm,
     summed,
     symmetrize,
 )
@@ -24,9 +26,7 @@ from npkl_models.linalg.twofold import twofold
 REORTHOGONALISED = 2_000_000  # most numbers of a Lanczos basis that is kept in double precision
 KEPT = 300_000_000  # most numbers of a Lanczos basis that is kept in single precision
 BLOCK = 16  # vectors in one array
-COLUMNS = 2**18  # points whose combinations of these vectors are computed at once
 NOISE = 8.0  # units of roundoff that a step may err by, in addition to those of the product
-POWERS = 8  # steps of the power method for the size of these
 
 
 class Recurrence:
@@ -132,17 +132,16 @@ class Recurrence:
 def _add_product(out: Array, part: Array, block: Array) -> None:
     """Add ``part`` (m x k) times the first k rows of a block, in its precision and in chunks of columns."""
     few = part.astype(block.dtype)
-    for first in range(0, block.shape[1], COLUMNS):
-        own = slice(first, first + COLUMNS)
+    for first in range(0, block.shape[1], PART):
+        own = slice(first, first + PART)
         out[:, own] += few @ block[: few.shape[1], own]
 
 
 def _of_product(S: Matrix, upper: float) -> float:
     """A bound on the norm of the rounding error of S q, if |S| <= ``upper`` and q has norm one.
 
-    An entry errs by at most k u |S| |q|, with k entries in its row. For sparse S, the norm of B = diag(k) |S|
-    is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x. S is symmetric up
-    to rounding, and then B'B x is |S| diag(k)^2 |S| x.
+    An entry errs by at most k u |S| |q|, with k entries in its row. The norm of B = diag(k) |S| is the root
+    of that of B'B, which is |S| diag(k)^2 |S| for a symmetric S.
     """
     if isinstance(S, LowRankUpdate):
         return _of_product(S.S, upper) + _of_update(S)
@@ -154,12 +153,8 @@ def _of_product(S: Matrix, upper: float) -> float:
     unit, many = float(np.max(data, initial=0.0)) or 1.0, np.diff(whole.indptr) + 2.0
     data /= unit
     sizes = sp.csr_array((data, whole.indices, whole.indptr), shape=whole.shape)
-    x, bound = np.ones(whole.shape[0]), np.inf
-    for _ in range(POWERS):
-        y = sizes @ (many**2 * (sizes @ x))
-        bound = min(bound, float(np.max(y / x)))
-        x = np.maximum(y / max(float(y.max()), 1e-300), 1e-3)
-    return 1.01 * float(np.sqrt(bound)) * unit * UNIT
+    squared = nonnegative_norm(lambda x: sizes @ (many**2 * (sizes @ x)), whole.shape[0])
+    return 1.01 * float(np.sqrt(squared)) * unit * UNIT
 
 
 def _of_update(S: Matrix) -> float:

@@ -72,12 +72,7 @@ class ClosedFormPlan:
         return f"one eigendecomposition of order {order}, about {8e-6 * 5 * order**2:.3g} MB"
 
 
-TAKES = Takes(
-    losses=("linear",),
-    regularizers=("trace power",),
-    powers=POWERS,
-    basis="yes",
-)  # fmt: skip
+TAKES = Takes(losses=("linear",), regularizers=("trace power",), powers=POWERS, basis="yes")
 BACKEND = Backend(
     "closed_form", "spectral", "the linear loss with tr K^p by one eigendecomposition", TAKES, ClosedFormPlan,
     ClosedFormOptions, lambda problem: spectral_cost(problem, 1),

@@ -41,7 +41,6 @@ POWERS = Powers(
     lambda face: face.finite_support,
     "whose penalty at p = 1 is linear",
 )
-TOP = 1  # p = 1 needs only the largest eigenvalue
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ class Dual:
 
     def positive_part(self, A: Matrix) -> PositivePart:
         """The eigenpairs of K(y)."""
-        most = MARGIN + TOP if self.R.p == 1 else None
+        most = MARGIN + 1 if self.R.p == 1 else None  # p = 1 needs only the largest eigenvalue
         return positive_part(A, self.rank, self.begun_at, most, self.deadline)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:

@@ -173,11 +173,9 @@ def _step_seconds(problem: Statement) -> float:
 
 PRODUCT, EIGH = 8e-10, 1e-8  # seconds of a step, times n s^2 and s^3
 TAKES = Takes(
-    losses=("smooth",),
-    regularizers=("none", "trace power"),
+    losses=("smooth",), regularizers=("none", "trace power"), basis="required",
     powers=Powers("tr K", lambda face: face.p == 1),
-    basis="required",
-)
+)  # fmt: skip
 BACKEND = Backend(
     "mfpc", "spectral", "fixed-point continuation on U in a basis, certified", TAKES, MFPCPlan,
     MFPCOptions, _cost,

@@ -9,7 +9,6 @@ semidefinite programs Zhao, Sun & Toh, SIAM J. Optim. 20, 2010).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -54,14 +53,6 @@ class ProximalDual:
         return V if V.shape[1] else np.zeros((self.dual.problem.n, 1))
 
 
-def growing(sigma: float) -> Iterator[float]:
-    """The sigma of one proximal problem after the other, without an end: it grows up to a limit."""
-    most = min(LARGEST * sigma, VAST)
-    while True:
-        yield sigma
-        sigma = min(GROWTH * sigma, most)
-
-
 def onto_ball(values: Array, p: float, bound: float) -> Array:
     """The nearest non-negative vector with sum lambda^p <= B, for non-negative values."""
     if schatten_norm(values, p) ** p <= bound:
@@ -90,12 +81,12 @@ def _shrunk(values: Array, p: float, mu: float) -> Array:
     return low
 
 
-def inner_ascent(proximal: ProximalDual, x: Array, deadline: float = np.inf) -> Array:
+def inner_ascent(proximal: ProximalDual, x: Array) -> Array:
     """The x that ``INNER`` eigendecompositions find for one proximal problem; fewer at the deadline."""
     from scipy.optimize import minimize
 
     def in_time(_x: Array) -> None:
-        if time.perf_counter() > deadline:
+        if time.perf_counter() > proximal.dual.deadline:
             raise StopIteration
 
     bounds = list(zip(proximal.dual.lower, proximal.dual.upper, strict=True))

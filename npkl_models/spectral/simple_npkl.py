@@ -27,7 +27,7 @@ from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Ended, RunMonitor
 from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost
-from npkl_models.spectral.proximal import ProximalDual, growing, inner_ascent
+from npkl_models.spectral.proximal import GROWTH, LARGEST, VAST, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
 USUAL, KINKED = 60, 600  # predicted eigendecompositions, for p > 1 and for p near 1
@@ -59,11 +59,6 @@ class Ascent:
         self.best = self.kernel = dual.nothing()  # the highest bound, the lowest objective
         self.offered = False  # the kernel came from `offer`
         self.one = spectral_cost(dual.problem, 1).seconds
-
-    @property
-    def deadline(self) -> float:
-        """The end of the time limit in seconds of `time.perf_counter`; inf without a limit."""
-        return self.dual.deadline
 
     def offer(self, V: Array) -> None:
         """Offer a kernel from a proximal problem; it is kept if it is better or if there are constraints."""
@@ -163,13 +158,15 @@ def proximal_points(ascent: Ascent, x: Array) -> None:
     W, singular, _ = np.linalg.svd(problem.drop(ascent.kernel.V), full_matrices=False)
     mu = singular**2
     reach = dual.R.bound ** (1 / dual.R.p) if dual.R.bound else 1.0
-    first = max(float(np.linalg.norm(mu)), 1e-3 * reach) / max(1.0, norm_bound(problem.cost))
-    for sigma in growing(first):
+    sigma = max(float(np.linalg.norm(mu)), 1e-3 * reach) / max(1.0, norm_bound(problem.cost))
+    most = min(LARGEST * sigma, VAST)
+    while True:
         step = ProximalDual(dual, W, mu, sigma)
-        x = inner_ascent(step, x, ascent.deadline)
+        x = inner_ascent(step, x)
         W, mu = step.vectors, step.weights
         ascent.offer(step.factor())
         ascent(x)
+        sigma = min(GROWTH * sigma, most)
 
 
 def accelerated(ascent: Ascent, x: Array) -> None:
@@ -290,13 +287,8 @@ def _cost(problem: Statement) -> Cost:
 
 
 TAKES = Takes(
-    losses=("any", "shared"),
-    diagonal=("any", "shared"),
-    regularizers=("trace power",),
-    powers=POWERS,
-    basis="yes",
-    constraints="yes",
-    beyond=_tied,
+    losses=("any", "shared"), diagonal=("any", "shared"), regularizers=("trace power",), powers=POWERS,
+    basis="yes", constraints="yes", beyond=_tied,
 )  # fmt: skip
 BACKEND = Backend(
     "simple_npkl", "spectral", "dual ascent, an eigendecomposition a step, certified", TAKES, _plan,

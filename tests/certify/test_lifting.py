@@ -49,14 +49,15 @@ def test_multipliers_stay_in_their_domain_and_pay_no_more_than_the_budget(loss):
     y, budget = best.multipliers, 1e-4 * P.size(best.objective)
     found = raise_on_range(P, y, best.V, budget)
     assert found is not None
-    for term, own in zip(P.terms, found.y.terms, strict=True):
+    moved, S, _, level = found
+    for term, own in zip(P.terms, moved.terms, strict=True):
         assert np.all(term.allows(own))
-    assert rounding.paid(P, found.y) <= rounding.paid(P, y) + budget * (1 + 1e-6)
+    assert rounding.paid(P, moved) <= rounding.paid(P, y) + budget * (1 + 1e-6)
     Q = orthonormal_range(best.V)
-    before, after = (np.linalg.eigvalsh(Q.T @ (P.slack(one) @ Q))[0] for one in (y, found.y))
-    assert after == pytest.approx(found.level)
+    before, after = (np.linalg.eigvalsh(Q.T @ (P.slack(one) @ Q))[0] for one in (y, moved))
+    assert after == pytest.approx(level)
     assert after > max(before, 0.0)
-    assert abs(P.slack(found.y) - found.S).max() == 0.0
+    assert abs(P.slack(moved) - S).max() == 0.0
 
 
 def test_nothing_is_raised_in_vain():

@@ -7,7 +7,7 @@ import pytest
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.conic.runner import ConicRun, Outcome
+from npkl_models.conic.runner import ConicRun
 
 pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
 
@@ -114,7 +114,7 @@ def test_what_ends_the_second_solver_is_said_whosever_point_is_kept(ended, monke
             return first(self, solver)
         if ended is nm.Status.STOPPED:
             raise KeyboardInterrupt
-        return Outcome(ended, 0, "CLARABEL: user_limit")
+        return ended, 0, "CLARABEL: user_limit"
 
     monkeypatch.setattr(ConicRun, "_run", run)
     found = of_forty().solve("sdp")
