@@ -46,7 +46,7 @@ MECHANISMS: dict[str, list[tuple[object, str, object]]] = {
     "longer inner solves": [(minimisers, "MORE", 1)],
     "incomplete factors": [(incomplete.IncompleteHessian, "worth", staticmethod(lambda blocks, rank: False))],
     "sharper multipliers": [(burer_monteiro, "sharpens", lambda f, point: False)],
-    "columns by ln n": [(rank, "PER_LOGARITHM", 0)],
+    "columns by ln n": [(rank, "OF_LOSSES", 0)],
     "quasi-Newton steps first": [
         (burer_monteiro, "MINIMISERS", {"newton": minimisers.Newton, "lbfgs": minimisers.Newton})
     ],

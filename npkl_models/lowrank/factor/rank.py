@@ -17,7 +17,10 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
-PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
+PER_LOGARITHM, OF_LOSSES = (
+    2,
+    3,
+)  # columns for each unit of ln n, with constraints and without
 MIDDLE = 30_000  # largest order for it at large weights
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
@@ -28,17 +31,20 @@ FAINT = 1e-2  # a column whose squared entries are all below this share of the m
 
 
 def auto_rank(problem: Statement) -> int:
-    """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
+    """The number of columns with which "auto" begins, at least 8: 3 ln n, or 2 ln n if there are constraints.
 
+    The second is that of LoRADS (Han et al. 2024). Without constraints, optimal ranks reach it where classes
+    overlap, and there columns that were left out are added one by one.
     A basis with few columns gets a third of its size. Comparisons of distances get 3.5 times the square root
     of n, as wrong answers among them raise the optimal rank. Orders above that of dense proofs get 8: more
-    columns fade away and worsen the bounds. Up to 30,000 points they get 2 ln n if weights are large.
+    columns fade away and worsen the bounds. Up to 30,000 points they get as many if weights are large.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not constrained(problem)
     share = -(-problem.order // BASIS_SHARE) if small else 0
     many = problem.order <= DENSE_CHOLESKY
     many |= problem.order <= MIDDLE and not restorable(problem) and _steep(problem)
-    several = int(np.ceil(PER_LOGARITHM * np.log(problem.order))) if many else 0
+    per = PER_LOGARITHM if problem.constraints else OF_LOSSES
+    several = int(np.ceil(per * np.log(problem.order))) if many else 0
     if restorable(problem):
         several = min(several, SHEET)
     elif _compares(problem):
