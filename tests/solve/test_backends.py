@@ -88,6 +88,7 @@ def test_a_proof_out_of_reach_is_refused(monkeypatch):
 
     L, pairs = side_information("breast_cancer", 450)
     monkeypatch.setattr(factorisation, "DENSE_CHOLESKY", 400)
+    monkeypatch.setattr(factorisation, "SPARSE_WORK", 1e5)
     with pytest.raises(
         nm.UnsupportedError, match="needs a factorisation of the dual slack; the slack of order 450"
     ):
@@ -99,7 +100,7 @@ def test_a_proof_out_of_reach_is_refused(monkeypatch):
 @pytest.mark.parametrize("backend", LOWRANK)
 def test_limits_and_stops_return_the_best_point(small, backend):
     problem = small("npkl:square")
-    start = problem.objective_of_factor(np.random.default_rng(0).normal(size=(24, 8)) / np.sqrt(8))
+    start = problem.objective_of_factor(np.random.default_rng(0).normal(size=(24, 10)) / np.sqrt(10))
     seen = []
 
     def after_three(state):
