@@ -128,7 +128,7 @@ def test_limits_and_stops_return_the_best_point(small, backend):
     assert broken.status is nm.Status.STOPPED
     assert broken.certificate.bound <= broken.objective
     assert [s.iteration for s in seen] == [1, 2, 3]
-    assert seen[0].V.shape == (24, 2 if backend == "hybrid" else 8)
+    assert seen[0].V.shape == (24, 2 if backend == "hybrid" else 10)
 
 
 def test_a_loose_tolerance_never_yields_optimal_by_itself(small):
