@@ -24,7 +24,7 @@ from npkl_models.linalg import Array, Index, Matrix, symmetrize
 
 RATE = 2.5e10  # operations of dense algebra per second
 DENSE = 6.0  # operations of an iteration, in units of the cube of the order
-MANY = 4  # blocks of one order that are computed together
+MANY, SMALL = 4, 8  # so many blocks of one order are computed together, up to this order
 CALLS, ROW = 1e-3, 1e-4  # seconds of the interpreter for a part, and for a matrix that is multiplied
 WIDE = 2**24  # numbers that are held at a time
 
@@ -288,7 +288,7 @@ def parts_of(C: Matrix, A: Matrix) -> list[Vector]:
         rows = order[start[own][:, None] + np.arange(size)]
         if size == 1:
             parts.append(Vector(rows[:, 0], C.diagonal()[rows[:, 0]], every))
-        elif own.size >= MANY and own.size * float(size) ** 4 <= WIDE:
+        elif own.size >= MANY and size <= SMALL and own.size * float(size) ** 4 <= WIDE:
             parts.append(Stack(rows, np.stack([C[one][:, one].toarray() for one in rows]), every))
         else:
             blocks = (every[:, k * size**2 : (k + 1) * size**2] for k in range(own.size))
