@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_660),
-    "lines of tests": (lambda: lines(TESTS), 30_620),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_665),
+    "lines of tests": (lambda: lines(TESTS), 30_625),
     "numeric constants at module level": (lambda: constants(PACKAGE), 670),
     "public names": (lambda: len(nm.__all__), 98),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),

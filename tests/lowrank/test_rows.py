@@ -92,6 +92,14 @@ def test_rows_of_entries_are_minimised_exactly(loss, diagonal, row_norm, rank):
             assert engine.V[i] @ engine.V[i] <= row_norm * (1 + 1e-9)
 
 
+def test_a_row_that_was_nearly_zero_is_minimised_by_one_update():
+    for seed in range(12):
+        engine = drawn("entries", "square", seed=seed)
+        engine.V[0] *= 10.0 ** (-seed)
+        (first, _), (second, _) = update(engine, 0), update(engine, 0)
+        assert abs(second) <= 1e-12 * (1 + first)
+
+
 @pytest.mark.parametrize("values", ["distances", "both"])
 @pytest.mark.parametrize("diagonal", [True, False])
 @pytest.mark.parametrize("rank", [2, 9])

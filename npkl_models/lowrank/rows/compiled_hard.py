@@ -12,7 +12,7 @@ import numpy as np
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import called, compiled, inlined
 from npkl_models.lowrank.rows.compiled_parts import C, U
-from npkl_models.lowrank.rows.compiled_secular import LAST, SINGULAR, Line, rational_step
+from npkl_models.lowrank.rows.compiled_secular import SINGULAR, Line, last, rational_step
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
 
@@ -61,7 +61,7 @@ def _along_root(
         else:
             high = t
         step = rational_step(t, norm2, falls, slope, zero, level)
-        found = abs(step) <= LAST * t
+        found = last(step, t, line)
         if found or high - low <= ROUNDING * high:
             return t + step if found else t
         t += step

@@ -15,7 +15,7 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.compile import called
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
-LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
+LAST, NEAR = 1e-4, 1e-2  # relative steps that are the last ones: the next would be about their square
 CANCELLED = 1e-10  # if ||mu u||^2 is a smaller share of ||c||^2, it is lost to rounding in a Gram system
 SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is singular to rounding
 
@@ -85,6 +85,13 @@ def rational_step(
 
 
 @called()
+def last(step: float, mu: float, line: Line) -> bool:  # pragma: no cover
+    """Whether a step is the last one: short beside mu, and beside the way from the line's zero to mu."""
+    slope, zero, level = line
+    return abs(step) <= LAST * mu and slope * abs(step) <= NEAR * (slope * (mu - zero) + level)
+
+
+@called()
 def _root(
     mu: float, low: float, high: float, line: Line, G: Array, k: int, L: Array, direct: bool
 ) -> float:  # pragma: no cover
@@ -97,7 +104,7 @@ def _root(
         else:
             high = mu
         step = rational_step(mu, norm2, falls, slope, zero, level)
-        found = abs(step) <= LAST * mu
+        found = last(step, mu, line)
         if found or high - low <= ROUNDING * high:
             mu += step if found else 0.0
             lost, trace = (slope * (mu - zero) + level) * mu * mu <= CANCELLED * G[k, k], 0.0
