@@ -7,50 +7,66 @@ import math
 import numpy as np
 
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import compiled, inlined
+from npkl_models.linalg.compile import called, compiled, inlined
 
 COUPLINGS = "intp[::1], intp[::1]"  # starts of couplings; later points
 ENDS = "Array(intp, 1, 'C', True), Array(intp, 1, 'C', True)"  # read-only, as the arrays of problems are
+FACTORS = "Tuple((f8[::1], intp[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1]))"
 SIGNATURES = {
     "add_bends": f"void({ENDS}, f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1])",
-    "factorise": f"Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1]))({COUPLINGS}, UniTuple(intp[::1], 3), "
-    "f8[::1], f8[::1], f8[:, ::1])",
-    "solve": f"void(intp[::1], {COUPLINGS}, Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1])), f8[:, ::1])",
+    "factorise": f"{FACTORS}({COUPLINGS}, UniTuple(intp[::1], 3), f8[::1], f8[::1], f8[:, ::1])",
+    "solve": f"void(intp[::1], {COUPLINGS}, {FACTORS}, f8[:, ::1])",
 }
 
-Slots = tuple[Index, Index, Index]  # the point of each slot; the slots of each coupling: earlier, later point
-Factors = tuple[Array, Array, Array]  # inverse pivots (n, r, r); multipliers and vectors of couplings (m, r)
+Slots = tuple[Index, Index, Index]  # starts of the slots of points; the earlier and later slots of couplings
+Factors = tuple[Array, Index, Array, Array, Array]
+"""The inverse of block i is scale_i I +- Z_i'Z_i (minus where scale_i > 0): scales (n,), first and last row of
+Z_i (n, 2), the rows of all Z_i, and the multipliers and the vectors of the couplings (m, r)."""
 
 
 @inlined
-def _invert(A: Array, least: float) -> None:  # pragma: no cover
-    """Overwrite a symmetric matrix, given on and below its diagonal, by its inverse; eigenvalues >= least."""
-    r = A.shape[0]
-    for j in range(r):
+def _factor(A: Array, k: int, least: float) -> None:  # pragma: no cover
+    """Overwrite a symmetric matrix (k x k, on and below its diagonal) by its Cholesky factor; pivots >= least.
+
+    The diagonal holds the inverse of that of the factor.
+    """
+    for j in range(k):
         pivot = A[j, j]
-        for k in range(j):
-            pivot -= A[j, k] * A[j, k]
-        root = math.sqrt(max(pivot, least))
-        A[j, j] = root
-        for i in range(j + 1, r):
+        for m in range(j):
+            pivot -= A[j, m] * A[j, m]
+        A[j, j] = 1 / math.sqrt(max(pivot, least))
+        for i in range(j + 1, k):
             entry = A[i, j]
-            for k in range(j):
-                entry -= A[i, k] * A[j, k]
-            A[i, j] = entry / root
-    for j in range(r):
-        A[j, j] = 1.0 / A[j, j]
-        for i in range(j + 1, r):
-            entry = 0.0
-            for k in range(j, i):
-                entry -= A[i, k] * A[k, j]
-            A[i, j] = entry / A[i, i]
-    for j in range(r):
-        for i in range(j, r):
-            entry = 0.0
-            for k in range(i, r):
-                entry += A[k, i] * A[k, j]
-            A[i, j] = entry
-            A[j, i] = entry
+            for m in range(j):
+                entry -= A[i, m] * A[j, m]
+            A[i, j] = entry * A[j, j]
+
+
+@inlined
+def _reduce(A: Array, k: int, Z: Array) -> None:  # pragma: no cover
+    """Overwrite Z (k x r) by L^-1 Z for the factor L in A."""
+    for i in range(k):
+        for m in range(i):
+            for a in range(Z.shape[1]):
+                Z[i, a] -= A[i, m] * Z[m, a]
+        for a in range(Z.shape[1]):
+            Z[i, a] *= A[i, i]
+
+
+@called()
+def _apply(scale: float, Z: Array, x: Array, out: Array) -> None:  # pragma: no cover
+    """Set ``out`` to the inverse block applied to x."""
+    r = x.shape[0]
+    for a in range(r):
+        out[a] = scale * x[a]
+    for k in range(Z.shape[0]):
+        along = 0.0
+        for a in range(r):
+            along += Z[k, a] * x[a]
+        if scale > 0.0:
+            along = -along
+        for a in range(r):
+            out[a] += along * Z[k, a]
 
 
 @inlined
@@ -77,46 +93,90 @@ def add_bends(
             out[j, a] += pull
 
 
+@inlined
+def _block(
+    least: float, weight: Array, g: Array, A: Array, Z: Array
+) -> tuple[int, float]:  # pragma: no cover
+    """The number of rows of Z and the scale of the inverse of least I + sum weight_s g_s g_s'.
+
+    With fewer weights than columns, HH' + least I is factorised for the rows sqrt(weight_s) g_s of H, and Z is
+    L^-1 H / sqrt(least) (Woodbury 1950). Otherwise H'H + least I is, and Z is L^-1.
+    """
+    k, r = 0, g.shape[1]
+    for s in range(weight.shape[0]):
+        k += weight[s] > 0.0
+    few = k < r
+    if not few:
+        for a in range(r):
+            for b in range(r):
+                Z[a, b], A[a, b] = 0.0, 0.0
+            Z[a, a], A[a, a] = 1.0, least
+    k = 0
+    for s in range(weight.shape[0]):
+        if weight[s] > 0.0:
+            if few:
+                root = math.sqrt(weight[s])
+                for a in range(r):
+                    Z[k, a] = root * g[s, a]
+                for j in range(k + 1):
+                    entry = 0.0
+                    for a in range(r):
+                        entry += Z[k, a] * Z[j, a]
+                    A[k, j] = entry
+                A[k, k] += least
+                k += 1
+            else:
+                for a in range(r):
+                    along = weight[s] * g[s, a]
+                    for b in range(a + 1):
+                        A[a, b] += along * g[s, b]
+    k = k if few else r
+    _factor(A, k, least)
+    _reduce(A, k, Z[:k])
+    if not few:
+        return k, 0.0
+    root = 1 / math.sqrt(least)
+    for j in range(k):
+        for a in range(r):
+            Z[j, a] *= root
+    return k, 1 / least
+
+
 @compiled
 def factorise(
     start: Index, later: Index, slots: Slots, weight: Array, diagonal: Array, g: Array
 ) -> Factors:  # pragma: no cover
-    """Eliminate one point after the other from diagonal_i I + sum weight_s g_s g_s'; later blocks change."""
-    point, early, late = slots
+    """Eliminate one point after the other from diagonal_i I + sum weight_s g_s g_s'.
+
+    The weights of later points change: they are overwritten.
+    """
+    first, early, late = slots
     n, m, r = diagonal.shape[0], later.shape[0], g.shape[1]
-    blocks, multipliers, vectors = np.zeros((n, r, r)), np.empty((m, r)), np.empty((m, r))
+    scale, rows = np.empty(n), np.empty((n, 2), np.intp)
+    A, own, end = np.empty((r, r)), np.empty(r), 0
     for i in range(n):
-        for a in range(r):
-            blocks[i, a, a] = diagonal[i]
-    for s in range(point.shape[0]):
-        i = point[s]
-        for a in range(r):
-            along = weight[s] * g[s, a]
-            for b in range(a + 1):
-                blocks[i, a, b] += along * g[s, b]
+        end += min(first[i + 1] - first[i], r)
+    Z, multipliers, vectors, end = np.empty((end, r)), np.empty((m, r)), np.empty((m, r)), 0
     for i in range(n):
-        _invert(blocks[i], diagonal[i])
+        here, there = first[i], first[i + 1]
+        k, scale[i] = _block(diagonal[i], weight[here:there], g[here:there], A, Z[end:])
+        rows[i, 0], rows[i, 1] = end, end + k
         for e in range(start[i], start[i + 1]):
-            own, other, j, w = early[e], late[e], later[e], weight[early[e]]
-            size = 0.0
+            w, size = weight[early[e]], 0.0
+            _apply(scale[i], Z[end : end + k], g[early[e]], own)
             for a in range(r):
-                entry = 0.0
-                for b in range(r):
-                    entry += blocks[i, a, b] * g[own, b]
-                multipliers[e, a] = w * entry
-                vectors[e, a] = g[other, a]
-                size += g[own, a] * entry
-            for a in range(r):
-                along = w * w * size * g[other, a]
-                for b in range(a + 1):
-                    blocks[j, a, b] -= along * g[other, b]
-    return blocks, multipliers, vectors
+                multipliers[e, a] = w * own[a]
+                vectors[e, a] = g[late[e], a]
+                size += g[early[e], a] * own[a]
+            weight[late[e]] *= max(1 - w * size, 0.0)
+        end += k
+    return scale, rows, Z, multipliers, vectors
 
 
 @compiled
 def solve(order: Index, start: Index, later: Index, factors: Factors, x: Array) -> None:  # pragma: no cover
     """Overwrite x (n x r) by the solution; ``order`` has the row of x of each point."""
-    inverse, multipliers, vectors = factors
+    scale, rows, Z, multipliers, vectors = factors
     n, r = x.shape
     y, own = np.empty((n, r)), np.empty(r)
     for i in range(n):
@@ -129,11 +189,7 @@ def solve(order: Index, start: Index, later: Index, factors: Factors, x: Array) 
             for a in range(r):
                 y[j, a] -= pull * vectors[e, a]
     for i in range(n - 1, -1, -1):
-        for a in range(r):
-            entry = 0.0
-            for b in range(r):
-                entry += inverse[i, a, b] * y[i, b]
-            own[a] = entry
+        _apply(scale[i], Z[rows[i, 0] : rows[i, 1]], y[i], own)
         for e in range(start[i], start[i + 1]):
             j, pull = later[e], 0.0
             for a in range(r):

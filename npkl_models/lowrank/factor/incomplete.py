@@ -56,7 +56,8 @@ class IncompleteHessian:
         early, late = early[by_place], late[by_place]
         self.start = np.searchsorted(of_slot[early], np.arange(n + 1)).astype(np.intp)
         self.later: Index = np.ascontiguousarray(of_slot[late])
-        self.slots = of_slot[sequence], number[early], number[late]
+        starts = np.searchsorted(of_slot[sequence], np.arange(n + 1)).astype(np.intp)
+        self.slots = starts, number[early], number[late]
 
     @staticmethod
     def worth(blocks: HessianBlocks, rank: int) -> bool:
