@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from npkl_models.certify.congruence import positive_definite
 from npkl_models.certify.lifting import RAISED_ON_RANGE, definite, raise_on_range, scale_to_orthogonality
 from npkl_models.certify.repairs import NO_NEED, balanced, best_repair, diagonal_price
-from npkl_models.certify.slater import Interior
+from npkl_models.certify.slater import Interior, implied_trace
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import generator, real_number
@@ -109,6 +109,8 @@ def bound_from(
         return _finite(problem, y, S, error, W, objective, demand)
     price = diagonal_price(problem, y)
     tau = trace_bound(problem, upper) if price is None else 0.0
+    if tau == np.inf and (demand.last or not demand.quick):
+        tau = implied_trace(problem, objective)
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     margin = 0.0
     if _moves(problem, price is not None):

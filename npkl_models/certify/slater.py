@@ -41,8 +41,7 @@ from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 
 ROUNDS = 8  # of ascent on the smallest eigenvalue
-LOW = 8  # eigenvectors that are raised together
-NEAR = 1e-2  # share of the norm: eigenvalues this close to the lowest are raised with the lowest
+LOW = 8  # most eigenvectors that are raised together
 CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # tolerance, basis size and restarts of ARPACK
 LITTLE = 1e-6  # share of the norm of the cost: an eps below it costs little
 CAPS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)  # quantiles of slopes at which multipliers are capped
@@ -92,6 +91,15 @@ def worth(problem: Statement, y: Multipliers, eps: float) -> float:
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
 
 
+def implied_trace(problem: Statement, objective: float) -> float:
+    """A bound on the traces of kernels with an objective of at most ``objective``; inf without a point.
+
+    S(ybar) >= mu I gives mu tr K <= <S(ybar), K> <= f(K) - bound(ybar). So a mixture pays as much for eps.
+    """
+    found = strictly_feasible(problem)
+    return float("inf") if found is None else (objective + rounding.paid(problem, found[0])) / found[1]
+
+
 @fact
 def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
     """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0.
@@ -100,29 +108,29 @@ def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
     """
     if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
         return None
-    y, level, vectors = _start(problem)
+    y, values, vectors = _start(problem)
     for _ in range(ROUNDS):
-        found, before = _raised(problem, y, problem.lift(vectors), level), level
+        found, before = _raised(problem, y, values, problem.lift(vectors)), values[0]
         if found is None:
             break
-        y, level, vectors = found
-        if before > 0 and level < 2 * before:  # a mixture with a point twice as high is hardly better
+        y, values, vectors = found
+        if before > 0 and values[0] < 2 * before:  # a mixture with a point twice as high is hardly better
             break
-    return _proved(problem, y) if level > 0 else None
+    return _proved(problem, y) if values[0] > 0 else None
 
 
-def _start(problem: Statement) -> tuple[Multipliers, float, Array]:
-    """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors."""
+def _start(problem: Statement) -> tuple[Multipliers, Array, Array]:
+    """Multipliers to ascend from, the smallest eigenvalues of their slack, and the eigenvectors."""
     zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
     above = tops(problem)
     if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long
         above = above[-1:] if free else []
     best, merit = None, -np.inf
     for y in (zero, *above):
-        level, vectors = _lowest(problem, y)
+        values, vectors = _lowest(problem, y)
         price = max(problem.reference + abs(problem.conjugate_sum(y)), TINY)
-        if best is None or level / price > merit:
-            best, merit = (y, level, vectors), level / price
+        if best is None or values[0] / price > merit:
+            best, merit = (y, values, vectors), values[0] / price
     assert best is not None
     return best
 
@@ -148,30 +156,39 @@ def tops(problem: Statement) -> list[Multipliers]:
 
 
 def _raised(
-    problem: Statement, y: Multipliers, V: Array, level: float
-) -> tuple[Multipliers, float, Array] | None:
-    """A step along v'M_e v that raises the smallest eigenvalue; None if no step length does."""
-    ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.terms)
-    size = norm_bound(problem.slack(ascent) - problem.cost)
-    unit = max(norm_bound(problem.cost), problem.cost_unit) / size if size > 0 else 0.0
-    best: tuple[Multipliers, float, Array] | None = None
-    for step in STEPS if unit > 0 else ():
-        moved = (a + step * unit * b for a, b in zip(y.terms, ascent.terms, strict=True))
+    problem: Statement, y: Multipliers, values: Array, V: Array
+) -> tuple[Multipliers, Array, Array] | None:
+    """A step that raises the smallest eigenvalue; None if no step length does.
+
+    A step can lower an eigenvalue by its length. So it raises all eigenvalues that are less than that above
+    the lowest, along sum v'M_e v over their eigenvectors.
+    """
+    best: tuple[Multipliers, Array, Array] | None = None
+    norm, level = max(norm_bound(problem.cost), problem.cost_unit), values[0]
+    for length in STEPS:
+        low = V[:, values <= values[0] + length * norm]
+        ascent = problem.split_multipliers(part.functional.value_of_factor(low) for part in problem.terms)
+        size = norm_bound(problem.slack(ascent) - problem.cost)
+        if not size > 0:
+            continue
+        t = length * norm / size
+        moved = (a + t * b for a, b in zip(y.terms, ascent.terms, strict=True))
         trial = projected(problem, problem.split_multipliers(moved))
-        height, vectors = _lowest(problem, trial)
-        if height > level + 1e-3 * abs(level):
-            best, level = (trial, height, vectors), height
+        found = _lowest(problem, trial)
+        if found[0][0] > level + 1e-3 * abs(level):
+            best, level = (trial, *found), found[0][0]
         elif best is not None:
             break
     return best
 
 
-def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
-    """The smallest eigenvalue of the slack, plus the shift, and the lowest eigenvectors (order x k)."""
+def _lowest(problem: Statement, y: Multipliers) -> tuple[Array, Array]:
+    """The smallest eigenvalues of the slack, plus the shift, and their eigenvectors (order x k)."""
     S: Matrix = problem.restrict(problem.slack(y))
     n, norm = S.shape[0], norm_bound(S)
+    nothing = np.full(1, -np.inf), np.zeros((n, 1))
     if not np.isfinite(norm):
-        return -np.inf, np.zeros((n, 1))
+        return nothing
     if n <= DENSE_SPECTRUM:
         values, vectors = lowest_pairs(dense(S), min(LOW, n))
     else:
@@ -182,9 +199,9 @@ def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
             )
             values = values - norm
         except ArpackError:
-            return -np.inf, np.zeros((n, 1))
-    kept = values <= values.min() + NEAR * norm
-    return float(values.min()) + problem.regularizer.shift, vectors[:, kept]
+            return nothing
+    order = np.argsort(values)
+    return values[order] + problem.regularizer.shift, vectors[:, order]
 
 
 def _proved(problem: Statement, y: Multipliers) -> tuple[Multipliers, float] | None:
