@@ -108,10 +108,8 @@ def bound_from(
     if R.finite_support:
         return _finite(problem, y, S, error, W, objective, demand)
     price = diagonal_price(problem, y)
-    tau = trace_bound(problem, upper) if price is None else 0.0
-    if tau == np.inf and (demand.last or not demand.quick):
-        tau = implied_trace(problem, objective)
-    query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
+    tau = _price_of_level(problem, objective, upper, demand) if price is None else 0.0
+    query = demand.query(problem, objective, W, S, tau)
     margin = 0.0
     if _moves(problem, price is not None):
         y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
@@ -126,6 +124,14 @@ def bound_from(
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
+
+
+def _price_of_level(problem: Statement, objective: float, upper: float, demand: CertifyOptions) -> float:
+    """What a repair may cost per unit that the slack misses PSD by; 0 if it is not known."""
+    tau = trace_bound(problem, upper)
+    if tau == np.inf and (demand.last or not demand.quick):
+        tau = implied_trace(problem, objective)
+    return tau if np.isfinite(tau) else 0.0
 
 
 def _moves(problem: Statement, priced: bool) -> bool:

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.certify.slater import slater, strictly_feasible
@@ -66,6 +67,21 @@ def test_multipliers_that_are_far_off_give_no_false_bound(size, loss):
     assert np.linalg.eigvalsh(S)[0] >= -1e-14
     center, mu = strictly_feasible(problem)
     assert np.linalg.eigvalsh(problem.slack(center).toarray())[0] >= mu
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_path_is_certified_without_a_shift(seed):
+    """The eigenvalues of its cost above zero are far closer to zero than a step may be long."""
+    ends = np.arange(199)
+    A = sp.coo_array((np.ones(199), (ends, ends + 1)), shape=(200, 200)).tocsr()
+    pairs = nm.Pairs.from_labels(np.arange(200) >= 100, 120, 120, seed)
+    problem = nm.npkl(nm.laplacian(A + A.T), pairs, loss="squared_hinge")
+    exact = problem.solve("interior")
+    for backend in ("bcd", "burer_monteiro"):
+        found = problem.solve(backend, random_state=seed)
+        assert found.status is nm.Status.OPTIMAL
+        assert found.certificate.rigour == "proved"
+        assert found.objective == pytest.approx(exact.objective, abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [100, 130])

@@ -18,15 +18,15 @@ SIGNATURES = {
     "solve": f"void(intp[::1], {COUPLINGS}, {FACTORS}, f8[:, ::1])",
 }
 
-Slots = tuple[Index, Index, Index]  # starts of the slots of points; the earlier and later slots of couplings
+Slots = tuple[Index, Index, Index]  # starts of the points' slots; earlier and later slots of couplings
 Factors = tuple[Array, Index, Array, Array, Array]
-"""The inverse of block i is scale_i I +- Z_i'Z_i (minus where scale_i > 0): scales (n,), first and last row of
-Z_i (n, 2), the rows of all Z_i, and the multipliers and the vectors of the couplings (m, r)."""
+"""The inverse of block i is scale_i I +- Z_i'Z_i (minus where scale_i > 0): scales (n,), the first and the
+last row of Z_i (n, 2), the rows of all Z_i, and the multipliers and the vectors of the couplings (m, r)."""
 
 
-@inlined
+@called()
 def _factor(A: Array, k: int, least: float) -> None:  # pragma: no cover
-    """Overwrite a symmetric matrix (k x k, on and below its diagonal) by its Cholesky factor; pivots >= least.
+    """Overwrite a matrix (k x k, on and below its diagonal) by its Cholesky factor; pivots are >= least.
 
     The diagonal holds the inverse of that of the factor.
     """
@@ -42,7 +42,7 @@ def _factor(A: Array, k: int, least: float) -> None:  # pragma: no cover
             A[i, j] = entry * A[j, j]
 
 
-@inlined
+@called()
 def _reduce(A: Array, k: int, Z: Array) -> None:  # pragma: no cover
     """Overwrite Z (k x r) by L^-1 Z for the factor L in A."""
     for i in range(k):
@@ -94,52 +94,61 @@ def add_bends(
 
 
 @inlined
+def _few(least: float, weight: Array, g: Array, A: Array, Z: Array) -> int:  # pragma: no cover
+    """Factorise HH' + least I for the rows sqrt(weight_s) g_s of H, and set Z to L^-1 H / sqrt(least)."""
+    k, r = 0, g.shape[1]
+    for s in range(weight.shape[0]):
+        if weight[s] > 0.0:
+            root = math.sqrt(weight[s])
+            for a in range(r):
+                Z[k, a] = root * g[s, a]
+            for j in range(k + 1):
+                A[k, j] = 0.0
+                for a in range(r):
+                    A[k, j] += Z[k, a] * Z[j, a]
+            A[k, k] += least
+            k += 1
+    _factor(A, k, least)
+    _reduce(A, k, Z[:k])
+    root = 1 / math.sqrt(least)
+    for j in range(k):
+        for a in range(r):
+            Z[j, a] *= root
+    return k
+
+
+@inlined
+def _many(least: float, weight: Array, g: Array, A: Array, Z: Array) -> None:  # pragma: no cover
+    """Factorise least I + sum weight_s g_s g_s', and set Z to L^-1."""
+    r = g.shape[1]
+    for a in range(r):
+        for b in range(r):
+            Z[a, b], A[a, b] = 0.0, 0.0
+        Z[a, a], A[a, a] = 1.0, least
+    for s in range(weight.shape[0]):
+        for a in range(r):
+            along = weight[s] * g[s, a]
+            for b in range(a + 1):
+                A[a, b] += along * g[s, b]
+    _factor(A, r, least)
+    _reduce(A, r, Z[:r])
+
+
+@inlined
 def _block(
     least: float, weight: Array, g: Array, A: Array, Z: Array
 ) -> tuple[int, float]:  # pragma: no cover
     """The number of rows of Z and the scale of the inverse of least I + sum weight_s g_s g_s'.
 
-    With fewer weights than columns, HH' + least I is factorised for the rows sqrt(weight_s) g_s of H, and Z is
-    L^-1 H / sqrt(least) (Woodbury 1950). Otherwise H'H + least I is, and Z is L^-1.
+    With fewer weights than columns it is I / least - Z'Z (Woodbury 1950), otherwise Z'Z.
     """
     k, r = 0, g.shape[1]
     for s in range(weight.shape[0]):
         k += weight[s] > 0.0
-    few = k < r
-    if not few:
-        for a in range(r):
-            for b in range(r):
-                Z[a, b], A[a, b] = 0.0, 0.0
-            Z[a, a], A[a, a] = 1.0, least
-    k = 0
-    for s in range(weight.shape[0]):
-        if weight[s] > 0.0:
-            if few:
-                root = math.sqrt(weight[s])
-                for a in range(r):
-                    Z[k, a] = root * g[s, a]
-                for j in range(k + 1):
-                    entry = 0.0
-                    for a in range(r):
-                        entry += Z[k, a] * Z[j, a]
-                    A[k, j] = entry
-                A[k, k] += least
-                k += 1
-            else:
-                for a in range(r):
-                    along = weight[s] * g[s, a]
-                    for b in range(a + 1):
-                        A[a, b] += along * g[s, b]
-    k = k if few else r
-    _factor(A, k, least)
-    _reduce(A, k, Z[:k])
-    if not few:
-        return k, 0.0
-    root = 1 / math.sqrt(least)
-    for j in range(k):
-        for a in range(r):
-            Z[j, a] *= root
-    return k, 1 / least
+    if k < r:
+        return _few(least, weight, g, A, Z), 1 / least
+    _many(least, weight, g, A, Z)
+    return r, 0.0
 
 
 @compiled
