@@ -13,20 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from npkl_models.applications.embedding import coordinates
 from npkl_models.applications.refine import Compared, Rule, Slopes, refined
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.comparisons import answered, differences, number_of_points, read_comparisons
+from npkl_models.formulations.comparisons import answered, number_of_points, read_comparisons
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_array, whole_number
 from npkl_models.model.answers import signs
 from npkl_models.model.losses import Loss, get_loss
-from npkl_models.model.terms import LossTerm
 
-PLACE_TOL = 1e-9  # gradient of the positions of new points, relative to the weight of all comparisons
-
+EXACT, LONG = 1e-14, 2_000  # accuracy and most steps of the positions of new points
 HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred
 COLUMNS = 20  # of a rough kernel
 FIRST = 0.1  # standard deviation of the entries of the first start
@@ -83,19 +80,9 @@ def placed(V: Array, rows: Index, count: int, loss: str | Loss, penalty: float) 
             f"comparisons must name points 0..{n + count - 1}, and new points from {n} on, got "
             f"{rows.min()} to {rows.max()}"
         )
-    rows = rows[(rows >= n).any(axis=1)]
-    term = LossTerm(differences(rows, n + count), get_loss(loss), -1.0, 1.0, "order")
-
-    def value(flat: Array) -> tuple[float, Array]:
-        every = np.concatenate([V, flat.reshape(count, r)])
-        z = term.functional.value_of_factor(every)
-        slope = term.functional.adjoint(term.derivative(z))
-        gradient = 2 * np.asarray(slope @ every)[n:] + 2 * penalty * every[n:]
-        return term.value(z) + penalty * float(flat @ flat), gradient.ravel()
-
-    limits = {"maxiter": 2_000, "gtol": PLACE_TOL * len(rows), "ftol": 1e-14}
-    found = minimize(value, np.zeros(count * r), jac=True, method="L-BFGS-B", options=limits)
-    return np.asarray(found.x).reshape(count, r)
+    known = Compared(rows[(rows >= n).any(axis=1)], n + count)
+    start = np.concatenate([V, np.zeros((count, r))])
+    return known.descend(start, _rule(get_loss(loss), known.m), penalty, EXACT, LONG, held=n)[n:]
 
 
 @dataclass(frozen=True, eq=False)

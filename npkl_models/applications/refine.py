@@ -39,28 +39,28 @@ class Compared:
         squared = _row_squares(self.differences @ V)
         return squared[: self.m], squared[self.m :]
 
-    def descend(self, V: Array, rule: Rule, penalty: float, accuracy: float, steps: int) -> Array:
+    def descend(
+        self, V: Array, rule: Rule, penalty: float, accuracy: float, steps: int, held: int = 0
+    ) -> Array:  # fmt: skip
         """Minimise rule(near, far) + penalty ||W||^2 from the start V (n x r); W at the end.
 
-        The descent ends if a step lowers the objective by less than ``accuracy``, relative to the objective.
+        The first ``held`` rows stay. The descent ends if a step lowers the objective by less than
+        ``accuracy``, relative to the objective.
         """
-        n, r = V.shape
+        shape = self.n - held, V.shape[1]
 
         def value(flat: Array) -> tuple[float, Array]:
-            W = flat.reshape(n, r)
+            W = np.concatenate([V[:held], flat.reshape(shape)])
             between = self.differences @ W
             squared = _row_squares(between)
             total, of_near, of_far = rule(squared[: self.m], squared[self.m :])
             between *= np.concatenate([of_near, of_far])[:, None]
-            gradient = np.asarray(self.back @ between)
-            if penalty:
-                total += penalty * float(flat @ flat)
-                gradient += penalty * W
-            return total, 2 * gradient.ravel()
+            gradient = np.asarray(self.back @ between)[held:].ravel() + penalty * flat
+            return total + penalty * float(flat @ flat), 2 * gradient
 
         limits = {"maxiter": steps, "ftol": accuracy, "gtol": 0.0}
-        found = minimize(value, V.ravel(), jac=True, method="L-BFGS-B", options=limits)
-        return np.asarray(found.x).reshape(n, r)
+        found = minimize(value, V[held:].ravel(), jac=True, method="L-BFGS-B", options=limits)
+        return np.concatenate([V[:held], np.asarray(found.x).reshape(shape)])
 
 
 def _row_squares(E: Array) -> Array:
