@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logit, xlogy
+from scipy.special import xlogy
 
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import ENOUGH, RATES, Averaged
+from npkl_models.applications.noise_search import ENOUGH, RATES, Part
 from npkl_models.applications.signed import affinities
 from npkl_models.linalg import Array, Index, Matrix
 
@@ -105,7 +105,7 @@ class Witnesses:
         heard = HEARD * max(float(np.log(trust)), 0.0)
         return self.of_answers(labels, *self.rates(labels)[1:]) + heard * self.of_graph(labels)
 
-    def as_it_is(self, labels: Index, k: int) -> Averaged:
+    def as_it_is(self, labels: Index, k: int) -> Part:
         """The result of a partition that is kept as it is, with the rates that it leaves to the answers."""
         points = first_beliefs(labels, k, KEPT)
         common, own, answers = self.rates(labels)
@@ -117,24 +117,23 @@ class Witnesses:
         right = self.of_answers(labels, np.full((answers.annotators, 2), RATES[0]))
         price = float(np.log(max(len(answers), ENOUGH))) / 2
         accuses = self.fixed is None and value - right > price
-        added = logit(own) - logit(common) if answers.annotators > 1 else np.zeros((1, 2))
-        return Averaged(points, said, common, added, own, value, accuses, None, answers.misled)
+        return Part(points, said, common, own, accuses, None, answers.misled)
 
 
 class Mixed(NamedTuple):
     """The result that answers and graph speak for most, what they say for it, and means over all results.
 
-    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Averaged`.
+    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Part`.
     """
 
-    best: Averaged
+    best: Part
     value: float
     points: Array
     together: Array
     rates: Array
 
 
-def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
+def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
     """The mean of the results of several first clusters (Hoeting et al., Statistical Science 14, 1999).
 
     Each result is weighted by a power below 1 of what answers and graph say for its clusters. Only results

@@ -17,7 +17,7 @@ from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
-from npkl_models.applications.pair_noise import PairNoise, different, pair_noise
+from npkl_models.applications.pair_noise import PairNoise, pair_noise
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
@@ -107,8 +107,6 @@ def after(
     """The model once more, with the clusters of the learnt kernel as a further beginning."""
     found = audit.noise
     assert found is not None
-    if len(different([found.labels, labels])) == 1:
-        return found
     return pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
 
 
