@@ -40,7 +40,8 @@ class Compared:
         return squared[: self.m], squared[self.m :]
 
     def descend(
-        self, V: Array, rule: Rule, penalty: float, accuracy: float, steps: int, held: int = 0
+        self, V: Array, rule: Rule, penalty: float, accuracy: float = ACCURACY, steps: int = STEPS,
+        held: int = 0,
     ) -> Array:  # fmt: skip
         """Minimise rule(near, far) + penalty ||W||^2 from the start V (n x r); W at the end.
 
@@ -110,10 +111,7 @@ REFINEMENTS = ("t_ste", "ckl")  # objectives with a size of their own, whatever 
 
 
 def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = ACCURACY) -> Array:
-    """A local minimum (n x r) of the objective ``kind`` of the comparisons, from the start V (n x r).
-
-    The descent ends if a step lowers the objective by less than ``accuracy``, a share of it.
-    """
+    """A local minimum (n x r) of the objective ``kind`` of the comparisons, from the start V (n x r)."""
     chosen("refine", kind, dict.fromkeys(REFINEMENTS))
     n, r = V.shape
     if not isinstance(compared, Compared):
@@ -126,4 +124,4 @@ def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = A
         "ckl": lambda near, far: ckl(near, far, FLOOR * r),
     }
     start = V / np.sqrt(size / r)  # distances of the size of r
-    return compared.descend(start, rules[kind], 0.0, accuracy, STEPS)
+    return compared.descend(start, rules[kind], 0.0, accuracy)
