@@ -19,8 +19,6 @@ RATES = (0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0
 # ((1 - doubt) w + doubt / k) ** trust, scaled to the sum 1.
 TRUST = tuple(np.exp(np.arange(-1.0, 1.25, 0.25)))
 DOUBT = 0.12
-SPREAD_TRUST = 1.0  # standard deviation of log trust beforehand
-SPREAD_OWN = 1.5  # standard deviation of an annotator's log-odds of a wrong answer about the common rate
 ENOUGH = 20  # with fewer answers there is one rate, and its price is that of so many
 ANEW = 5  # number of times that the share of misleading pairs is counted again
 
@@ -82,10 +80,8 @@ class Search:
         return self.known[place]
 
     def value(self, place: Place) -> float:
-        """Log evidence, with what is known of the parameters beforehand and Schwarz's price of a rate."""
-        known = (np.log(TRUST[place.trust]) / SPREAD_TRUST) ** 2 + np.sum((self.own / SPREAD_OWN) ** 2)
-        price = 0.0 if place.other is None else self.price
-        return self.beliefs(place).log_evidence - float(known) / 2 - price
+        """Log evidence, with Schwarz's price of a second rate."""
+        return self.beliefs(place).log_evidence - (0.0 if place.other is None else self.price)
 
     def learnt(self, place: Place) -> tuple[Array, Answers]:
         """What the answers say of each annotator's rates, and of the share of misleading pairs.

@@ -32,8 +32,7 @@ from npkl_models.applications.noise_search import ENOUGH, RATES, Part
 from npkl_models.applications.signed import affinities
 from npkl_models.linalg import Array, Index, Matrix
 
-FIRST = 0.9  # belief in the first cluster of a point
-KEPT = 0.98  # the same of a partition that is kept as it is
+FIRST = 0.98  # belief in the first cluster of a point
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
 LARGEST = 0.45  # the largest rate of wrong answers
@@ -107,7 +106,7 @@ class Witnesses:
 
     def as_it_is(self, labels: Index, k: int) -> Part:
         """The result of a partition that is kept as it is, with the rates that it leaves to the answers."""
-        points = first_beliefs(labels, k, KEPT)
+        points = first_beliefs(labels, k)
         common, own, answers = self.rates(labels)
         before = np.einsum("ec,ec->e", points[answers.i], points[answers.j])
         together, separate, _ = answers.likelihood(own)
@@ -160,11 +159,9 @@ def _named(points: Array, like: Array) -> Array:
     return np.asarray(points[:, linear_sum_assignment(-(like.T @ points))[1]])
 
 
-def first_beliefs(labels: Index, k: int, share: float = FIRST) -> Array:
+def first_beliefs(labels: Index, k: int) -> Array:
     """Beliefs (n x k): a share for the cluster of each point, and the rest equal for all clusters."""
-    beliefs = np.full((labels.size, k), (1 - share) / k)
-    beliefs[np.arange(labels.size), labels] += share
-    return beliefs
+    return FIRST * np.eye(k)[labels] + (1 - FIRST) / k
 
 
 def scaled_edges(graph: Matrix) -> Matrix:
