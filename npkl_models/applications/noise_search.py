@@ -20,7 +20,7 @@ RATES = (0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0
 TRUST = tuple(np.exp(np.arange(-1.0, 1.25, 0.25)))
 DOUBT = 0.12
 ENOUGH = 20  # with fewer answers there is one rate, and its price is that of so many
-ANEW = 5  # number of times that the share of misleading pairs is counted again
+ANEW = 10  # number of times that the share of misleading pairs is counted again
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from scipy.special import xlogy
 
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import ENOUGH, RATES, Part
+from npkl_models.applications.noise_search import ANEW, ENOUGH, RATES, Part
 from npkl_models.applications.signed import affinities
 from npkl_models.linalg import Array, Index, Matrix
 
@@ -36,7 +36,6 @@ FIRST = 0.98  # belief in the first cluster of a point
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
 LARGEST = 0.45  # the largest rate of wrong answers
-TURNS = 10  # number of times that rates and misleading pairs follow from each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Witnesses:
             own = np.tile(common, (answers.annotators, 1))
         if answers.several.any() and self.fixed != 0:
             answers = answers.misleading(MISLED)
-            for _ in range(TURNS):
+            for _ in range(ANEW):
                 seen, misled = answers.seen(own, same)
                 if self.fixed is None:
                     common, own = self._counted(seen)
