@@ -13,7 +13,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import Archive, Arrays, opened, opened_bytes, write_arrays
-from npkl_models.files.atomic import written
+from npkl_models.files.atomic import write_bytes
 from npkl_models.files.gate import is_there
 
 FORMAT = 4
@@ -26,11 +26,7 @@ Check = Callable[[Header, Archive], None]
 
 def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
     """Write header and arrays to one file, completely or not at all; the path with the suffix .npz."""
-    target = with_suffix(path)
-    data = to_bytes(header, arrays)
-    with written(target, binary=True) as file:
-        file.write(data)
-    return target
+    return write_bytes(with_suffix(path), to_bytes(header, arrays))
 
 
 def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
