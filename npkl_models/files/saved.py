@@ -18,7 +18,6 @@ from npkl_models.files.gate import is_there
 
 FORMAT = 4
 HEADER, CHECKSUM = "header", "checksum"
-LONGEST_HEADER = 16 * 2**20  # characters
 SAVED = "a file written by save"
 Header = dict[str, Any]
 Check = Callable[[Header, Archive], None]
@@ -95,8 +94,8 @@ def _header(archive: Archive, path: object) -> Header:
     if shape is None:
         raise ProblemError(f"{path} must be {SAVED}, got one without a header")
     text = archive[HEADER]
-    if shape != () or text.dtype.kind != "U" or text.dtype.itemsize > 4 * LONGEST_HEADER:
-        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text, or too long")
+    if shape != () or text.dtype.kind != "U":
+        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text")
     header = json.loads(str(text))
     if not isinstance(header, dict):
         raise ProblemError(f"{path} must be {SAVED}, got a header that is no JSON object")

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances, pairwise_kernels
 from sklearn.utils import gen_batches
 
+from npkl_models.applications.estimators.solved import CHUNK
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_array
 
 KERNELS = ("rbf", "linear", "precomputed")
 VALUES = "values of the kernel"
-CHUNK = 2_000  # points that are processed at a time
 ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
 NEGLIGIBLE = 1e-10  # axes with a smaller eigenvalue, relative to the largest, are left out
 
