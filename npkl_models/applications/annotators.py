@@ -103,11 +103,9 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     pair = pair.ravel()
     probability, rates = _alternate(must, pair, who, len(one), len(names))
     order = np.argsort(probability < 0.5, kind="stable")  # must-links first, as in Pairs
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
     both, said = np.stack([code // n, code % n], axis=1), probability >= 0.5
     kept = Pairs(n, both[said], both[~said])
-    return AnnotatedPairs(kept, probability[order], must, place[pair], who, names, rates)
+    return AnnotatedPairs(kept, probability[order], must, np.argsort(order)[pair], who, names, rates)
 
 
 def _names(annotator: Any) -> tuple[Array, Index]:

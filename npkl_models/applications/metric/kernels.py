@@ -41,13 +41,8 @@ class LandmarkKernel:
         """Kernel values of points with the landmarks, (n, m); points may be rows of a precomputed kernel."""
         if self.kernel == "precomputed":
             return real_array(points[:, self.places], VALUES)
-        if callable(self.kernel):
-            return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel), VALUES)
-        values = pairwise_kernels(
-            points, self.landmarks, metric=self.kernel, filter_params=True,
-            gamma=self.gamma,
-        )  # fmt: skip
-        return real_array(values, VALUES)
+        more = {} if callable(self.kernel) else {"filter_params": True, "gamma": self.gamma}
+        return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel, **more), VALUES)
 
 
 def landmark_kernel(points: Any, places: Index, kernel: Kernel, gamma: float | str) -> LandmarkKernel:
