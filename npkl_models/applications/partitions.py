@@ -35,7 +35,6 @@ from npkl_models.linalg import Array, Index, Matrix
 FIRST = 0.98  # belief in the first cluster of a point
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
-LARGEST = 0.45  # the largest rate of wrong answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ class Witnesses:
         own = every
         if answers.annotators > 1:
             own = counted_rates(answers.must, same, answers.who, np.tile(every, (answers.annotators, 1)))
-        return np.clip(every[0], RATES[0], LARGEST), np.clip(own, RATES[0], LARGEST)
+        return np.clip(every[0], RATES[0], RATES[-1]), np.clip(own, RATES[0], RATES[-1])
 
     def of_answers(self, labels: Index, rates: Array, answers: Answers | None = None) -> float:
         """Logarithm of the probability of all answers (those of `rates`), if the partition is true."""
