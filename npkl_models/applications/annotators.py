@@ -27,8 +27,7 @@ from npkl_models.model.pairs import Pairs
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand
 MISLED = 0.02  # share of pairs that mislead everybody, beforehand
-TURNS = 200  # largest number of turns
-STILL = 1e-6  # the largest change of a probability that stays
+TURNS = 200  # of expectation and maximisation
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +140,7 @@ def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Arr
         rates = counted_rates(must[shared], same[shared], who[shared], before)
         one, two = rates[who].T
         odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
-        new = expit(np.bincount(pair, odds, m))
-        still = np.abs(new - probability).max() < STILL
-        probability = new
-        if still:
-            break
+        probability = expit(np.bincount(pair, odds, m))
     return probability, rates
 
 
