@@ -29,7 +29,7 @@ from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.terms import LossTerm
 
-DENSE = 1_000  # up to this number of points pairs also spread to all entries of a dense matrix
+DENSE = 1_000  # up to this number of points pairs spread to all entries of a dense matrix
 SHOWN = 10  # number of rows of the printed table
 
 
@@ -168,17 +168,13 @@ def audit_pairs(
     if annotated is not None:
         answers = _of_annotators(annotated, answers)
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
-    spread = propagated_spectral(graph, answers, k, n_init, random_state)
+    spread = propagated_spectral(graph, answers, k, n_init, random_state, everywhere=len(V) <= DENSE)
     starts = [
         kernel_kmeans(rows, k, n_init, random_state),
         signed_spectral(graph, answers, k, n_init, random_state),
         spread,
     ]
-    others = [spread]
-    if len(V) <= DENSE:
-        others.append(propagated_spectral(graph, answers, k, n_init, random_state, everywhere=True))
-    found = pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=others)
-    return audit.judged(found)
+    return audit.judged(pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=[spread]))
 
 
 def _of_annotators(annotated: AnnotatedPairs, solved: Pairs) -> Pairs:

@@ -18,7 +18,7 @@ REACH = 0.6  # share of the word of the neighbours in each step along the graph
 STEPS = 12  # number of steps
 FAINT = 1e-3  # smaller entries of the spread are left out
 AT_ONCE = 5_000_000  # number of entries that are looked at together, which may take 0.1 GB
-ACCURACY, MOST = 1e-4, 200  # residual of the eigenvectors, which only k-means reads; steps to it
+RESIDUAL, MOST = 1e-4, 200  # of the eigenvectors, which only k-means reads; steps to it
 
 
 def signed_spectral(
@@ -82,7 +82,7 @@ def leading(A: Matrix, count: int) -> Array:
     start = np.random.default_rng(0).standard_normal((A.shape[0], count))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few points, and of an accuracy that k-means does not need
-        return np.asarray(lobpcg(A, start, largest=True, tol=ACCURACY, maxiter=MOST)[1])
+        return np.asarray(lobpcg(A, start, largest=True, tol=RESIDUAL, maxiter=MOST)[1])
 
 
 def propagated_spectral(
