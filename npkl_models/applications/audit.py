@@ -21,7 +21,7 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, neighbour_mean, pair_noise, rate
-from npkl_models.applications.signed import propagated_spectral, signed_spectral
+from npkl_models.applications.signed import propagated_spectral
 from npkl_models.errors import ProblemError, instance, optional
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_number
@@ -112,7 +112,7 @@ def audit_pairs(
         larger weights the kernel is bent until it agrees with the pairs.
     n_clusters : int, optional
         Number of clusters, at least 2, for the probability that each pair is wrong. The model begins with the
-        clusters of k-means on the kernel and with those of signed and of propagated spectral clustering.
+        clusters of k-means on the kernel and with those of propagated spectral clustering.
     noise : "auto" or float
         The rate of wrong pairs, below 0.5; "auto" estimates it. Used only with ``n_clusters``, as all below.
     annotated : AnnotatedPairs, optional
@@ -169,11 +169,7 @@ def audit_pairs(
         answers = _of_annotators(annotated, answers)
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
     spread = propagated_spectral(graph, answers, k, n_init, random_state, everywhere=len(V) <= DENSE)
-    starts = [
-        kernel_kmeans(rows, k, n_init, random_state),
-        signed_spectral(graph, answers, k, n_init, random_state),
-        spread,
-    ]
+    starts = [kernel_kmeans(rows, k, n_init, random_state), spread]
     return audit.judged(pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=[spread]))
 
 
