@@ -27,8 +27,7 @@ from npkl_models.model.pairs import Pairs
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand
 MISLED = 0.02  # share of pairs that mislead everybody, beforehand
-TURNS = 200  # largest number of turns
-STILL = 1e-6  # the largest change of a probability that stays
+TURNS = 200  # of expectation and maximisation
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +102,9 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     pair = pair.ravel()
     probability, rates = _alternate(must, pair, who, len(one), len(names))
     order = np.argsort(probability < 0.5, kind="stable")  # must-links first, as in Pairs
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
     both, said = np.stack([code // n, code % n], axis=1), probability >= 0.5
     kept = Pairs(n, both[said], both[~said])
-    return AnnotatedPairs(kept, probability[order], must, place[pair], who, names, rates)
+    return AnnotatedPairs(kept, probability[order], must, np.argsort(order)[pair], who, names, rates)
 
 
 def _names(annotator: Any) -> tuple[Array, Index]:
@@ -143,11 +140,7 @@ def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Arr
         rates = counted_rates(must[shared], same[shared], who[shared], before)
         one, two = rates[who].T
         odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
-        new = expit(np.bincount(pair, odds, m))
-        still = np.abs(new - probability).max() < STILL
-        probability = new
-        if still:
-            break
+        probability = expit(np.bincount(pair, odds, m))
     return probability, rates
 
 

@@ -1,8 +1,8 @@
 """Answers to comparisons: read, held out for choices, and used to place points.
 
 Held-out answers choose the penalty of an ordinal embedding and its refinement. The kernels that choose are
-rough: L-BFGS minimises the factorised problem in few columns, from the factor of the next larger penalty,
-without a certificate. Only the kernel that is kept needs one.
+rough: L-BFGS minimises the factorised problem in few columns, without a certificate. Only the kernel that is
+kept needs one.
 """
 
 from __future__ import annotations
@@ -13,28 +13,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from npkl_models.applications.embedding import coordinates
 from npkl_models.applications.refine import Compared, Rule, Slopes, refined
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.comparisons import answered, differences, number_of_points, read_comparisons
+from npkl_models.formulations.comparisons import answered, number_of_points, read_comparisons
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_array, whole_number
 from npkl_models.model.answers import signs
 from npkl_models.model.losses import Loss, get_loss
-from npkl_models.model.terms import LossTerm
 
-PLACE_TOL = 1e-9  # gradient of the positions of new points, relative to the weight of all comparisons
-
+EXACT, LONG = 1e-14, 2_000  # accuracy and most steps of the positions of new points
 HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred
 COLUMNS = 20  # of a rough kernel
-FIRST = 0.1  # standard deviation of the entries of the first start
-JOLT = 0.3  # the same of what is added to later starts, relative to their entries: it lets the rank grow
-FALL = 1e-4  # a rough descent ends if a step lowers its objective by this share of it
-COMPARED = 1e-3  # the same of refinements that are only compared
-STEPS = 100  # of a rough descent
-MARGIN = 0.003  # a smaller penalty must answer more held-out comparisons by this share
+COMPARED = 1e-3  # accuracy of refinements that are only compared
+FIRST = 0.1  # standard deviation of the entries of its start
 
 Way = tuple[str | None, int]  # a refinement and its number of dimensions; None and 0 for the kernel itself
 
@@ -83,19 +76,9 @@ def placed(V: Array, rows: Index, count: int, loss: str | Loss, penalty: float) 
             f"comparisons must name points 0..{n + count - 1}, and new points from {n} on, got "
             f"{rows.min()} to {rows.max()}"
         )
-    rows = rows[(rows >= n).any(axis=1)]
-    term = LossTerm(differences(rows, n + count), get_loss(loss), -1.0, 1.0, "order")
-
-    def value(flat: Array) -> tuple[float, Array]:
-        every = np.concatenate([V, flat.reshape(count, r)])
-        z = term.functional.value_of_factor(every)
-        slope = term.functional.adjoint(term.derivative(z))
-        gradient = 2 * np.asarray(slope @ every)[n:] + 2 * penalty * every[n:]
-        return term.value(z) + penalty * float(flat @ flat), gradient.ravel()
-
-    limits = {"maxiter": 2_000, "gtol": PLACE_TOL * len(rows), "ftol": 1e-14}
-    found = minimize(value, np.zeros(count * r), jac=True, method="L-BFGS-B", options=limits)
-    return np.asarray(found.x).reshape(count, r)
+    known = Compared(rows[(rows >= n).any(axis=1)], n + count)
+    start = np.concatenate([V, np.zeros((count, r))])
+    return known.descend(start, _rule(get_loss(loss), known.m), penalty, EXACT, LONG, held=n)[n:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,27 +122,25 @@ class HeldAnswers:
     def penalty(self, penalties: Array) -> tuple[int, Array, list[Array]]:
         """The place of the chosen penalty, the share that each answers, and the factors of the chosen one.
 
-        Penalties descend. A penalty that is not better than the one before, by the margin, ends the search.
+        Penalties descend. A penalty that is not better than the one before ends the search.
         """
         scores = np.full(penalties.size, np.nan)
         best, factors = 0, list[Array]()
-        for at in range(penalties.size):
-            tried = self.kernels(float(penalties[at]), factors)
+        for at, penalty in enumerate(penalties.tolist()):
+            tried = self.kernels(penalty)
             scores[at] = self._mean(tried)
-            if at and not scores[at] > scores[best] + MARGIN:
+            if at and not scores[at] > scores[best]:
                 break  # smaller penalties have more columns, take longer, and are seldom better
             best, factors = at, tried
         return best, scores, factors
 
-    def kernels(self, penalty: float, starts: list[Array] | None = None) -> list[Array]:
-        """Rough factors, one for each part, from given factors or from random ones."""
+    def kernels(self, penalty: float) -> list[Array]:
+        """Rough factors from random starts, one for each part."""
         rng, size = np.random.default_rng(self.seed), (self.n, min(self.n, COLUMNS))
         loss, found = get_loss(self.loss), list[Array]()
-        for at, part in enumerate(self.parts):
-            before = starts[at] if starts else np.zeros(size)
-            spread = JOLT * np.sqrt(np.mean(before**2)) if starts else FIRST
-            start, rule = before + spread * rng.standard_normal(size), _rule(loss, part.known.m)
-            found.append(part.known.descend(start, rule, part.share * penalty, FALL, STEPS))
+        for part in self.parts:
+            start, rule = FIRST * rng.standard_normal(size), _rule(loss, part.known.m)
+            found.append(part.known.descend(start, rule, part.share * penalty))
         return found
 
     def way(self, ways: list[Way], factors: list[Array]) -> Way:

@@ -21,7 +21,7 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, neighbour_mean, pair_noise, rate
-from npkl_models.applications.signed import propagated_spectral, signed_spectral
+from npkl_models.applications.signed import propagated_spectral
 from npkl_models.errors import ProblemError, instance, optional
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_number
@@ -29,7 +29,7 @@ from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.terms import LossTerm
 
-DENSE = 1_000  # up to this number of points pairs also spread to all entries of a dense matrix
+DENSE = 1_000  # up to this number of points pairs spread to all entries of a dense matrix
 SHOWN = 10  # number of rows of the printed table
 
 
@@ -112,7 +112,7 @@ def audit_pairs(
         larger weights the kernel is bent until it agrees with the pairs.
     n_clusters : int, optional
         Number of clusters, at least 2, for the probability that each pair is wrong. The model begins with the
-        clusters of k-means on the kernel and with those of signed and of propagated spectral clustering.
+        clusters of k-means on the kernel and with those of propagated spectral clustering.
     noise : "auto" or float
         The rate of wrong pairs, below 0.5; "auto" estimates it. Used only with ``n_clusters``, as all below.
     annotated : AnnotatedPairs, optional
@@ -168,17 +168,9 @@ def audit_pairs(
     if annotated is not None:
         answers = _of_annotators(annotated, answers)
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
-    spread = propagated_spectral(graph, answers, k, n_init, random_state)
-    starts = [
-        kernel_kmeans(rows, k, n_init, random_state),
-        signed_spectral(graph, answers, k, n_init, random_state),
-        spread,
-    ]
-    others = [spread]
-    if len(V) <= DENSE:
-        others.append(propagated_spectral(graph, answers, k, n_init, random_state, everywhere=True))
-    found = pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=others)
-    return audit.judged(found)
+    spread = propagated_spectral(graph, answers, k, n_init, random_state, everywhere=len(V) <= DENSE)
+    starts = [kernel_kmeans(rows, k, n_init, random_state), spread]
+    return audit.judged(pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=[spread]))
 
 
 def _of_annotators(annotated: AnnotatedPairs, solved: Pairs) -> Pairs:

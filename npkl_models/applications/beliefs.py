@@ -37,7 +37,6 @@ class Beliefs:
     before: Array  # m: probability that a pair's points are in one cluster, without the answers to this pair
     together: Array  # m: the same with them
     log_evidence: float  # log Z, by Bethe's formula
-    messages: Array  # 2 m x k: the last ones
 
 
 class Answers:
@@ -133,26 +132,23 @@ class Answers:
         together, separate = np.exp(logs - largest)
         return together, separate, float(largest.sum())
 
-    def propagate(
-        self, evidence: Array, rates: ArrayLike, rounds: int = ROUNDS, first: Array | None = None
-    ) -> Beliefs:  # fmt: skip
-        """The beliefs after a number of rounds of messages.
+    def propagate(self, evidence: Array, rates: ArrayLike, still: float = STILL) -> Beliefs:
+        """The beliefs after rounds of messages, until none changes by more than ``still``.
 
         ``evidence`` (n x k) is u_i(c), positive with rows of sum 1; ``rates`` are as in `log_likelihood`,
-        strictly between 0 and 1. ``first`` (2 m x k) are messages to begin with, such as those of similar
-        rates.
+        strictly between 0 and 1.
         """
         m, k = self.i.size, evidence.shape[1]
         together, separate, divided = self.likelihood(rates)
         size = together + (k - 1) * separate  # the sum of a new message, whose sender's belief has the sum 1
         base, step = (np.tile(part / size, 2)[:, None] for part in (separate, together - separate))
         logs = np.log(np.maximum(evidence, LEAST))
-        message = np.full((2 * m, k), 1.0 / k) if first is None else first
-        for turn in range(rounds):
+        message = np.full((2 * m, k), 1.0 / k)
+        for turn in range(ROUNDS):
             new = base + step * self._cavity(logs, message)[0]
-            if turn > 0 and rounds == ROUNDS and np.abs(new - message).max() < STILL:
+            if turn > 0 and np.abs(new - message).max() < still:
                 break
-            damping = DAMPING if turn > 0 or first is not None else 0.0
+            damping = DAMPING if turn > 0 else 0.0
             message = np.maximum(damping * message + (1 - damping) * new, LEAST)
         cavity, points, logs_of_points = self._cavity(logs, message)
         same = np.clip(np.einsum("ek,ek->e", cavity[:m], cavity[m:]), LEAST, 1 - LEAST)
@@ -160,7 +156,7 @@ class Answers:
         of_messages = np.log(np.einsum("ek,ek->e", cavity, message[self.opposite])).sum()
         value = float(logs_of_points.sum() + of_pairs - of_messages) + divided
         with_answers = same * together / (same * together + (1 - same) * separate)
-        return Beliefs(points / points.sum(axis=1, keepdims=True), same, with_answers, value, message)
+        return Beliefs(points / points.sum(axis=1, keepdims=True), same, with_answers, value)
 
     def _cavity(self, logs: Array, message: Array) -> tuple[Array, Array, Array]:
         """For each message its sender's belief without the receiver's message; and what points believe.

@@ -1,7 +1,7 @@
 """Positions from measured distances: least squares in few dimensions, their uncertainty, and alignment.
 
-Least squares of distances is not convex in the positions. `refined` starts where it is told and ends at a
-local minimum, to rounding and as far as second derivatives tell; nothing is proved of it.
+Least squares of distances is not convex in the positions. `refined` starts close to where it is told and ends
+at a local minimum, to rounding; nothing is proved of it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,8 @@ from npkl_models.lowrank.factor.centred_system import CentredSystem
 MOST_STEPS, TRIALS = 200, 12  # of Levenberg-Marquardt; dampings that are tried in a step
 FIRST, LOWERED, RAISED, DAMPED = 1e-3, 0.2, 8.0, 1e-11  # damping over the diagonal: at first, factors, least
 SMALL = 1e-12  # steps end once one lowers the sum of squares by less than this share
-SLOW = 1e-2  # steps are Newton's once one lowers the sum of squares by less than this share
 NEAR = 1e-12  # points are at one place below this share of their distance
-LEAST_SCALE = 1e-9  # least scale of the damping of a point, as a share of the largest
-CURVED = 1e-6  # negative curvature above this share of the mean diagonal is no minimum
-ESCAPES, NUDGE = 4, 1e-2  # descents from such a point; moves before them, as a share of the mean distance
-LARGE = 1e8  # a variance above this number over the largest entry may be that of a singular matrix
+NUDGE = 1e-4  # moves of the start, as a share of the mean distance
 SHIFTS = 1e-12, 1e-13  # two shifts, as shares of the largest entry, that tell null directions from others
 SHARE = 1e-6  # least share of a coordinate in null directions that makes its variance unknown
 
@@ -71,7 +67,7 @@ class Information:
         self.own = self.system.points[: moving.size]  # the moving points in the order of elimination
         ends = np.concatenate([known.i, known.j])
         total = np.bincount(ends, np.tile(self.weight, 2), n)[self.own]
-        self.total = np.maximum(total, LEAST_SCALE * float(total.max(initial=0.0)) or 1.0)
+        self.total = np.where(total > 0, total, 1.0)
 
     def gradient(self, r: Array, unit: Array) -> Array:
         """The derivative in the positions of the moving points."""
@@ -87,50 +83,20 @@ class Information:
 def refined(X: Array, known: Measured, moving: Index) -> Array:
     """A local minimum of the sum of squared errors over the positions of the moving points.
 
-    Levenberg-Marquardt (Marquardt 1963) with sparse normal equations. Once steps gain little, they take the
-    whole Hessian where it is positive definite. Steps cannot leave a line on which all points lie, nor part
-    two points at one place; if the end is no minimum, the points move a little at random and descend again.
+    Levenberg-Marquardt (Marquardt 1963) with sparse equations of the whole Hessian where it is positive
+    definite, else of Gauss and Newton. Steps cannot leave a line on which all points lie, nor part two points
+    at one place, so the start moves a little at random.
     """
-    if not moving.size:
-        return X.copy()
+    X, damping = X.copy(), FIRST
+    if not (moving.size and known.d.size):
+        return X
     information = Information(known, moving, len(X))
-    X = _descended(information, X)
-    size, shape = NUDGE * float(np.mean(known.d)) if known.d.size else 0.0, (moving.size, X.shape[1])
-    for draw in range(ESCAPES):
-        if _is_minimum(information, X):
-            break
-        trial = X.copy()
-        trial[information.own] += size * np.random.default_rng(draw).standard_normal(shape)
-        trial = _descended(information, trial)
-        before, after = (float(np.sum(known.residuals(each)[0] ** 2)) for each in (X, trial))
-        if not after < before:
-            break
-        X = trial
-    return X
-
-
-def _is_minimum(information: Information, X: Array) -> bool:
-    """Whether no two points of a distance lie at one place, and the Hessian has no negative curvature."""
-    known = information.known
+    shape = moving.size, X.shape[1]
+    X[information.own] += NUDGE * float(np.mean(known.d)) * np.random.default_rng(0).standard_normal(shape)
     r, unit = known.residuals(X)
-    if bool(np.any((known.d > 0) & (known.d + r * known.sigma <= NEAR * known.d))):
-        return False
-    factors, data = information.matrix(unit, known.second(r), CURVED)
-    try:
-        factors.at(data, definite=True)
-    except RuntimeError:
-        return False
-    return True
-
-
-def _descended(information: Information, X: Array) -> Array:
-    """The end of the steps of `refined` from X, which may be a saddle."""
-    X, damping, known = X.copy(), FIRST, information.known
-    r, unit = known.residuals(X)
-    value, slow = float(r @ r), False
+    value = float(r @ r)
     for _ in range(MOST_STEPS):
-        g = information.gradient(r, unit)
-        across = known.second(r) if slow else None
+        g, across = information.gradient(r, unit), known.second(r)
         for _ in range(TRIALS):
             step = _step(information, unit, across, damping, g)
             if step is not None:
@@ -146,24 +112,20 @@ def _descended(information: Information, X: Array) -> Array:
         X, r, unit, damping = trial, after, direction, max(LOWERED * damping, DAMPED)
         if gain <= SMALL * value:
             break
-        slow = gain <= SLOW * value
     return X
 
 
-def _step(
-    information: Information, unit: Array, across: Array | None, damping: float, g: Array
-) -> Array | None:
-    """Newton's step if ``across`` is given and its matrix is positive definite, else that of Gauss-Newton.
+def _step(information: Information, unit: Array, across: Array, damping: float, g: Array) -> Array | None:
+    """Newton's step if its matrix is positive definite, else that of Gauss and Newton.
 
     None means that even the damped matrix of Gauss and Newton is singular to rounding.
     """
     for second in (across, np.zeros(len(unit))):
-        if second is not None:
-            factors, data = information.matrix(unit, second, damping)
-            try:
-                return factors.at(data, definite=True).solve(g.ravel()).reshape(g.shape)
-            except RuntimeError:
-                continue
+        factors, data = information.matrix(unit, second, damping)
+        try:
+            return factors.at(data, definite=True).solve(g.ravel()).reshape(g.shape)
+        except RuntimeError:
+            continue
     return None
 
 
@@ -231,12 +193,6 @@ def inverse_variances(
     scale = float(np.max(data[diagonal], initial=0.0))
     data[np.isin(factors.rows, held) | np.isin(factors.indices, held)] = 0.0
     data[diagonal[held]] = scale
-    try:
-        out = _projected(factors, data, motions, held, root)
-        if np.all(out * unit * scale < LARGE):
-            return out, 0
-    except RuntimeError:
-        pass
     both = []
     for shift in SHIFTS:
         raised = data.copy()

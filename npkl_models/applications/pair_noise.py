@@ -21,19 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from npkl_models.applications.annotators import MISLED, AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import USUAL, Averaged, Search
+from npkl_models.applications.noise_search import USUAL, Part, Search
 from npkl_models.applications.partitions import Witnesses, first_beliefs, mixed, scaled_edges
+from npkl_models.applications.signed import affinities
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
-from npkl_models.linalg.owned import real_matrix, real_number, whole_array, whole_number
+from npkl_models.linalg.owned import real_number, whole_array, whole_number
 from npkl_models.model.pairs import Pairs
 
-ALIKE = 0.95  # first clusters that agree on more than this share of the points count once
-TURNS = 3  # number of times that the neighbours' word is asked again
+TURNS = 2  # number of times that the neighbours' word is asked again
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,7 @@ class PairNoise:
         criterion accepts them. False for a given rate.
     annotator_rates : ndarray of shape (annotators, 2) or None
         The rates of each annotator, if the pairs have annotators.
-    parts : tuple of Averaged
+    parts : tuple of Part
         The result of each set of first clusters, before they were mixed.
     misled : float
         Estimated share of the pairs with several answers that mislead all annotators.
@@ -71,7 +70,7 @@ class PairNoise:
     log_evidence: float
     accuses: bool
     annotator_rates: Array | None = None
-    parts: tuple[Averaged, ...] = ()
+    parts: tuple[Part, ...] = ()
     misled: float = 0.0
 
     @property
@@ -101,7 +100,7 @@ def looks(count: int) -> str:
 
 def pair_noise(
     graph: Matrix, pairs: Pairs, starts: Sequence[Index], n_clusters: int, noise: float | str = "auto",
-    annotated: AnnotatedPairs | None = None, others: Sequence[Averaged] = (),
+    annotated: AnnotatedPairs | None = None, others: Sequence[Part] = (),
     as_they_are: Sequence[Index] = (),
 ) -> PairNoise:  # fmt: skip
     """Find the wrong pairs, the rates of wrong answers, and the clusters.
@@ -120,7 +119,7 @@ def pair_noise(
         The rate of wrong answers, below 0.5; "auto" estimates it. Rates below 0.003 count as 0.003.
     annotated : AnnotatedPairs, optional
         All answers to the pairs, if several annotators answered; ``pairs`` are then ``annotated.pairs``.
-    others : sequence of Averaged, optional
+    others : sequence of Part, optional
         The ``parts`` of an earlier result for the same answers, which are mixed in.
     as_they_are : sequence of ndarray of int, shape (n,)
         Further partitions, which are mixed in without a search that begins at them.
@@ -136,7 +135,10 @@ def pair_noise(
         If there are no first clusters, or if graph, pairs and first clusters are not over the same points.
     """
     n_clusters = whole_number(n_clusters, "n_clusters", 2)
-    graph = _read(graph, pairs, annotated)
+    instance(pairs, Pairs, "pairs")
+    graph = affinities(graph, pairs.n)
+    if annotated is not None and annotated.pairs is not pairs and len(annotated.pairs) != len(pairs):
+        raise ProblemError(f"pairs must be annotated.pairs, got {pairs!r} beside {annotated.pairs!r}")
     starts, as_they_are = (
         [_clusters(one, name, pairs.n, n_clusters) for one in given]
         for given, name in ((starts, "starts"), (as_they_are, "as_they_are"))
@@ -150,8 +152,8 @@ def pair_noise(
     else:
         answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
     witnesses = Witnesses(scaled_edges(graph), answers, fixed)
-    parts = [*others, *(_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts))]
-    parts += [witnesses.as_it_is(labels, n_clusters) for labels in different(as_they_are)]
+    parts = [*others, *(_from(mean, answers, labels, n_clusters, fixed) for labels in starts)]
+    parts += [witnesses.as_it_is(labels, n_clusters) for labels in as_they_are]
     whole = mixed(parts, witnesses)
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
@@ -160,17 +162,6 @@ def pair_noise(
     wrong = np.where(must, 1 - whole.together, whole.together)
     judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
     return PairNoise(ends, must, wrong, whole.points, *judged)
-
-
-def _read(graph: Matrix, pairs: Pairs, annotated: AnnotatedPairs | None) -> Matrix:
-    """The graph as a sparse array; a graph or annotators that do not belong to the pairs are refused."""
-    instance(pairs, Pairs, "pairs")
-    graph = sp.csr_array(real_matrix(graph, "graph"))
-    if graph.shape != (pairs.n, pairs.n) or not np.isfinite(graph.data).all():
-        raise ProblemError(f"graph must be finite and of shape {(pairs.n, pairs.n)}, got shape {graph.shape}")
-    if annotated is not None and annotated.pairs is not pairs and len(annotated.pairs) != len(pairs):
-        raise ProblemError(f"pairs must be annotated.pairs, got {pairs!r} beside {annotated.pairs!r}")
-    return graph
 
 
 def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:
@@ -182,27 +173,6 @@ def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:
             + (f" with {found.min()} to {found.max()}" if found.size else "")
         )
     return found
-
-
-def different(starts: Sequence[Index]) -> list[Index]:
-    """The partitions that do not agree with one before on 95 % of the points, whatever the clusters' names.
-
-    A partition with another number of clusters is always kept.
-    """
-    found: list[Index] = []
-    for labels in starts:
-        if not any(_agreement(labels, one) > ALIKE for one in found):
-            found.append(labels)
-    return found
-
-
-def _agreement(labels: Index, others: Index) -> float:
-    """Share of the points in equal clusters, with the best names; 0 if the numbers of clusters differ."""
-    if np.unique(labels).size != np.unique(others).size:
-        return 0.0
-    table = np.zeros((int(labels.max()) + 1, int(others.max()) + 1))
-    np.add.at(table, (labels, others), 1.0)
-    return float(table[linear_sum_assignment(-table)].sum() / labels.size)
 
 
 def rate(noise: float | str) -> float:
@@ -217,14 +187,12 @@ def rate(noise: float | str) -> float:
 
 def neighbour_mean(graph: Matrix) -> Matrix:
     """The sparse matrix (n x n) that averages over each point's neighbours; a lonely point has a zero row."""
-    A = sp.coo_array(graph)
-    off = (A.row != A.col) & (A.data != 0)
-    W = sp.csr_array((np.abs(A.data[off]), (A.row[off], A.col[off])), shape=A.shape)
+    W = affinities(graph)
     degree = np.asarray(W.sum(axis=1)).ravel()
     return sp.csr_array(sp.diags_array(1 / np.where(degree > 0, degree, 1.0)) @ W)
 
 
-def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None) -> Averaged:
+def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None) -> Part:
     """The result of one set of first clusters."""
     beliefs = first_beliefs(labels, k)
     best = USUAL
@@ -239,4 +207,4 @@ def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | 
         best = search.climb(best, whole=turn == TURNS - 1)
         if turn < TURNS - 1:
             beliefs, (own, answers) = search.beliefs(best).points, search.learnt(best)
-    return search.averaged(best)
+    return search.part(best)

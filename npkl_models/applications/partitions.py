@@ -24,20 +24,17 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logit, xlogy
+from scipy.special import xlogy
 
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import ENOUGH, RATES, Averaged
+from npkl_models.applications.noise_search import ANEW, ENOUGH, RATES, Part
 from npkl_models.applications.signed import affinities
 from npkl_models.linalg import Array, Index, Matrix
 
-FIRST = 0.9  # belief in the first cluster of a point
-KEPT = 0.98  # the same of a partition that is kept as it is
+FIRST = 0.98  # belief in the first cluster of a point
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
-LARGEST = 0.45  # the largest rate of wrong answers
-TURNS = 10  # number of times that rates and misleading pairs follow from each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +59,7 @@ class Witnesses:
             own = np.tile(common, (answers.annotators, 1))
         if answers.several.any() and self.fixed != 0:
             answers = answers.misleading(MISLED)
-            for _ in range(TURNS):
+            for _ in range(ANEW):
                 seen, misled = answers.seen(own, same)
                 if self.fixed is None:
                     common, own = self._counted(seen)
@@ -77,7 +74,7 @@ class Witnesses:
         own = every
         if answers.annotators > 1:
             own = counted_rates(answers.must, same, answers.who, np.tile(every, (answers.annotators, 1)))
-        return np.clip(every[0], RATES[0], LARGEST), np.clip(own, RATES[0], LARGEST)
+        return np.clip(every[0], RATES[0], RATES[-1]), np.clip(own, RATES[0], RATES[-1])
 
     def of_answers(self, labels: Index, rates: Array, answers: Answers | None = None) -> float:
         """Logarithm of the probability of all answers (those of `rates`), if the partition is true."""
@@ -105,9 +102,9 @@ class Witnesses:
         heard = HEARD * max(float(np.log(trust)), 0.0)
         return self.of_answers(labels, *self.rates(labels)[1:]) + heard * self.of_graph(labels)
 
-    def as_it_is(self, labels: Index, k: int) -> Averaged:
+    def as_it_is(self, labels: Index, k: int) -> Part:
         """The result of a partition that is kept as it is, with the rates that it leaves to the answers."""
-        points = first_beliefs(labels, k, KEPT)
+        points = first_beliefs(labels, k)
         common, own, answers = self.rates(labels)
         before = np.einsum("ec,ec->e", points[answers.i], points[answers.j])
         together, separate, _ = answers.likelihood(own)
@@ -117,24 +114,23 @@ class Witnesses:
         right = self.of_answers(labels, np.full((answers.annotators, 2), RATES[0]))
         price = float(np.log(max(len(answers), ENOUGH))) / 2
         accuses = self.fixed is None and value - right > price
-        added = logit(own) - logit(common) if answers.annotators > 1 else np.zeros((1, 2))
-        return Averaged(points, said, common, added, own, value, accuses, None, answers.misled)
+        return Part(points, said, common, own, accuses, None, answers.misled)
 
 
 class Mixed(NamedTuple):
     """The result that answers and graph speak for most, what they say for it, and means over all results.
 
-    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Averaged`.
+    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Part`.
     """
 
-    best: Averaged
+    best: Part
     value: float
     points: Array
     together: Array
     rates: Array
 
 
-def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
+def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
     """The mean of the results of several first clusters (Hoeting et al., Statistical Science 14, 1999).
 
     Each result is weighted by a power below 1 of what answers and graph say for its clusters. Only results
@@ -161,11 +157,9 @@ def _named(points: Array, like: Array) -> Array:
     return np.asarray(points[:, linear_sum_assignment(-(like.T @ points))[1]])
 
 
-def first_beliefs(labels: Index, k: int, share: float = FIRST) -> Array:
+def first_beliefs(labels: Index, k: int) -> Array:
     """Beliefs (n x k): a share for the cluster of each point, and the rest equal for all clusters."""
-    beliefs = np.full((labels.size, k), (1 - share) / k)
-    beliefs[np.arange(labels.size), labels] += share
-    return beliefs
+    return FIRST * np.eye(k)[labels] + (1 - FIRST) / k
 
 
 def scaled_edges(graph: Matrix) -> Matrix:

@@ -7,6 +7,7 @@ them. They bound what one wrong answer can cost by the logarithm of a distance.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,28 +40,29 @@ class Compared:
         squared = _row_squares(self.differences @ V)
         return squared[: self.m], squared[self.m :]
 
-    def descend(self, V: Array, rule: Rule, penalty: float, accuracy: float, steps: int) -> Array:
+    def descend(
+        self, V: Array, rule: Rule, penalty: float, accuracy: float = ACCURACY, steps: int = STEPS,
+        held: int = 0,
+    ) -> Array:  # fmt: skip
         """Minimise rule(near, far) + penalty ||W||^2 from the start V (n x r); W at the end.
 
-        The descent ends if a step lowers the objective by less than ``accuracy``, relative to the objective.
+        The first ``held`` rows stay. The descent ends if a step lowers the objective by less than
+        ``accuracy``, relative to the objective.
         """
-        n, r = V.shape
+        shape = self.n - held, V.shape[1]
 
         def value(flat: Array) -> tuple[float, Array]:
-            W = flat.reshape(n, r)
+            W = np.concatenate([V[:held], flat.reshape(shape)])
             between = self.differences @ W
             squared = _row_squares(between)
             total, of_near, of_far = rule(squared[: self.m], squared[self.m :])
             between *= np.concatenate([of_near, of_far])[:, None]
-            gradient = np.asarray(self.back @ between)
-            if penalty:
-                total += penalty * float(flat @ flat)
-                gradient += penalty * W
-            return total, 2 * gradient.ravel()
+            gradient = np.asarray(self.back @ between)[held:].ravel() + penalty * flat
+            return total + penalty * float(flat @ flat), 2 * gradient
 
         limits = {"maxiter": steps, "ftol": accuracy, "gtol": 0.0}
-        found = minimize(value, V.ravel(), jac=True, method="L-BFGS-B", options=limits)
-        return np.asarray(found.x).reshape(n, r)
+        found = minimize(value, V[held:].ravel(), jac=True, method="L-BFGS-B", options=limits)
+        return np.concatenate([V[:held], np.asarray(found.x).reshape(shape)])
 
 
 def _row_squares(E: Array) -> Array:
@@ -88,13 +90,13 @@ def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
     return total, share / of_near, -share / of_far
 
 
-def ckl(near: Array, far: Array, floor: float) -> Slopes:
-    """The negative logarithm of (mu + far) / (2 mu + near + far), with mu = ``floor``.
+def ckl(near: Array, far: Array, dimensions: int) -> Slopes:
+    """The negative logarithm of (mu + far) / (2 mu + near + far), with mu = 0.05 ``dimensions``.
 
     Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
     """
-    other = floor + far
-    both = floor + near + other
+    other = FLOOR * dimensions + far
+    both = FLOOR * dimensions + near + other
     inverse = 1 / both
     return float(np.sum(np.log(both / other))), inverse, inverse - 1 / other
 
@@ -106,24 +108,17 @@ def softplus(z: Array) -> tuple[float, Array]:
     return float(np.sum(np.maximum(z, 0.0) + np.log1p(small))), np.where(z >= 0, 1.0, small) / both
 
 
-REFINEMENTS = ("t_ste", "ckl")  # objectives with a size of their own, whatever that of the start
+REFINEMENTS = {"t_ste": t_ste, "ckl": ckl}
+"""Objectives with a size of their own, whatever that of the start."""
 
 
 def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = ACCURACY) -> Array:
-    """A local minimum (n x r) of the objective ``kind`` of the comparisons, from the start V (n x r).
-
-    The descent ends if a step lowers the objective by less than ``accuracy``, a share of it.
-    """
-    chosen("refine", kind, dict.fromkeys(REFINEMENTS))
-    n, r = V.shape
+    """A local minimum (n x r) of the objective ``kind`` of the comparisons, from the start V (n x r)."""
+    rule, (n, r) = REFINEMENTS[chosen("refine", kind, REFINEMENTS)], V.shape
     if not isinstance(compared, Compared):
         compared = Compared(compared, n)
     size = float(np.mean(compared.distances(V)[1]))
     if not size > 0:
         return V
-    rules: dict[str, Rule] = {
-        "t_ste": lambda near, far: t_ste(near, far, r),
-        "ckl": lambda near, far: ckl(near, far, FLOOR * r),
-    }
     start = V / np.sqrt(size / r)  # distances of the size of r
-    return compared.descend(start, rules[kind], 0.0, accuracy, STEPS)
+    return compared.descend(start, partial(rule, dimensions=r), 0.0, accuracy)

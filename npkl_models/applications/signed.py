@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import lobpcg
 
 from npkl_models.applications.clustering import check_clusters, kernel_kmeans, unit_rows
 from npkl_models.errors import ProblemError
@@ -19,8 +18,7 @@ REACH = 0.6  # share of the word of the neighbours in each step along the graph
 STEPS = 12  # number of steps
 FAINT = 1e-3  # smaller entries of the spread are left out
 AT_ONCE = 5_000_000  # number of entries that are looked at together, which may take 0.1 GB
-DENSE = 200  # up to this number of points all eigenvectors are computed
-ACCURACY = 1e-5  # of the eigenvectors, which only k-means reads
+RESIDUAL, MOST = 1e-4, 200  # of the eigenvectors, which only k-means reads; steps to it
 
 
 def signed_spectral(
@@ -49,7 +47,7 @@ def signed_spectral(
     ndarray of int, shape (n,)
         Cluster of each point.
     """
-    return _clustered(signed_graph, graph, pairs, n_clusters, n_init, random_state)
+    return _clustered(signed_graph(graph, pairs), n_clusters, n_init, random_state)
 
 
 def signed_graph(graph: Matrix, pairs: Pairs) -> Matrix:
@@ -80,32 +78,11 @@ def degree_scale(A: Matrix) -> Matrix:
 
 
 def leading(A: Matrix, count: int) -> Array:
-    """Eigenvectors of the largest eigenvalues (n x count)."""
-    n = A.shape[0]
-    if n <= DENSE or 2 * count + 2 >= n:
-        return np.asarray(np.linalg.eigh(A.toarray())[1][:, ::-1][:, :count])
-    start = np.cos(np.arange(n))  # the same in every process
-    values, V = eigsh(A, count, which="LA", v0=start, tol=ACCURACY)
-    for turn in range(1, count):
-        value, v = _left(A, values, V, np.cos((turn + 1) * np.arange(n)))
-        least = int(np.argmin(values))
-        if value <= values[least] + ACCURACY:
-            break
-        values[least], V[:, least] = value, v
-    return np.asarray(V)
-
-
-def _left(A: Matrix, values: Array, V: Array, start: Array) -> tuple[float, Array]:
-    """The largest eigenvalue that is left, and its vector; of equal eigenvalues, eigsh may miss some."""
-    scale = values + 2.0  # eigenvalues are from -1 to 1: what is known becomes -2
-
-    def times(x: Array) -> Array:
-        return np.asarray(A @ x - V @ (scale * (V.T @ x)))
-
-    value, v = eigsh(
-        LinearOperator(A.shape, matvec=times, dtype=float), 1, which="LA", v0=start, tol=ACCURACY
-    )
-    return float(value[0]), v[:, 0]
+    """Eigenvectors of the largest eigenvalues (n x count), by blocks (Knyazev 2001): equal ones, too."""
+    start = np.random.default_rng(0).standard_normal((A.shape[0], count))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few points, and of an accuracy that k-means does not need
+        return np.asarray(lobpcg(A, start, largest=True, tol=RESIDUAL, maxiter=MOST)[1])
 
 
 def propagated_spectral(
@@ -121,16 +98,13 @@ def propagated_spectral(
     Lu & Peng, "Exhaustive and Efficient Constraint Propagation", International Journal of Computer Vision
     103, 2013, algorithm 1. All else is as in `signed_spectral`.
     """
-    spread = partial(propagated_graph, everywhere=everywhere)
-    return _clustered(spread, graph, pairs, n_clusters, n_init, random_state)
+    return _clustered(propagated_graph(graph, pairs, everywhere), n_clusters, n_init, random_state)
 
 
-def _clustered(
-    changed: Callable[..., Matrix], graph: Matrix, pairs: Pairs, k: int, n_init: int, random_state: int | None
-) -> Index:  # fmt: skip
-    """Normalised spectral clustering of the affinities that the pairs have changed."""
-    check_clusters(k, pairs.n)
-    return kernel_kmeans(unit_rows(spectral_rows(changed(graph, pairs), k)), k, n_init, random_state)
+def _clustered(A: Matrix, k: int, n_init: int, random_state: int | None) -> Index:
+    """Normalised spectral clustering of affinities (n x n)."""
+    check_clusters(k, A.shape[0])
+    return kernel_kmeans(unit_rows(spectral_rows(A, k)), k, n_init, random_state)
 
 
 def spectral_rows(A: Matrix, count: int) -> Array:

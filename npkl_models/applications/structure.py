@@ -27,9 +27,7 @@ from npkl_models.formulations import spe
 from npkl_models.formulations.structure import checked_graph, first_triplets
 from npkl_models.linalg import Array, Index, Matrix
 
-ROWS = 1_000  # points whose distances to all others are computed at a time
 IDLE = 1e-9  # a triplet is kept if its multiplier exceeds this share of the weight
-NEW = 100  # the largest number of new triplets in a round
 
 
 @dataclass(frozen=True)
@@ -77,13 +75,12 @@ def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
     Of a factor (n x r) and a graph (sparse, n x n). The triplets (m x 3) are those of points with both
     neighbours and other points; the values (m,) are the differences D_ik - D_ij of squared distances.
     """
-    from sklearn.metrics import euclidean_distances
+    from sklearn.metrics import pairwise_distances_chunked
 
-    found, values, graph = [], [], checked_graph(graph)
-    n = len(V)
-    for start in range(0, n, ROWS):
-        own = np.arange(start, min(start + ROWS, n))
-        D = euclidean_distances(V[own], V, squared=True)
+    found, values, graph, start = [], [], checked_graph(graph), 0
+    for D in pairwise_distances_chunked(V, squared=True, working_memory=64):
+        own = np.arange(start, start + len(D))
+        start += len(D)
         near = sp.csr_array(graph[own]).toarray() > 0
         far = ~near
         far[np.arange(own.size), own] = False
@@ -103,7 +100,7 @@ def structure_preserving(
     """Structure preserving embedding with all triplets, of which only a few are ever built (cutting planes).
 
     Each round solves `spe` with the current triplets and keeps those with a positive multiplier. It then
-    adds the most violated ones, at most one for each point, if they are violated by more than the slack.
+    adds the most violated triplet of each point, if it is violated by more than the slack.
     Dropped triplets have no multiplier, so the bounds of the rounds do not fall, apart from the gaps of the
     solves. Shaw & Jebara, ICML 2009; cutting planes by Kelley 1960.
 
@@ -146,8 +143,7 @@ def structure_preserving(
         more = values > known
         if relative_gap(problem, best, lower) <= tol or not more.any():
             break
-        first = np.argsort(-values[more])[:NEW]
         held = certificate.multipliers.losses[0] > IDLE * C
-        triplets = np.unique(np.concatenate([triplets[held], worst[more][first]]), axis=0)
+        triplets = np.unique(np.concatenate([triplets[held], worst[more]]), axis=0)
     assert kept is not None
     return StructureRun(*kept[:2], best, lower, kept[2], rounds, relative_gap(problem, best, lower) <= tol)

@@ -57,14 +57,20 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
 
         A ProblemError names a parameter that is out of range; a SolverError says that no kernel was found.
         """
-        self._learn(X, y)
+        if self.metric == GIVEN:
+            raise ProblemError("metric must be a metric between points, got 'precomputed'")
+        target = {} if y is None and not self.__sklearn_tags__().target_tags.required else {"y": y}
+        points = validate_data(self, X, **target, dtype=np.float64, ensure_min_samples=2)
+        points, y = points if target else (points, None)
+        self.n_neighbors_ = self._neighbors(len(points))
+        self._learnt(self._solved(points, y), points)
+        self.embedding_ = coordinates(self.solution_, self.n_components)
+        self.eigenvalues_ = scree(self.solution_)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Call `fit` and return ``embedding_``, the coordinates of the training points."""
-        self._learn(X, y)
-        return like(X, self.embedding_)
+        return like(X, self.fit(X, y).embedding_)
 
     def transform(self, X: Any) -> Array:
         """Coordinates (m x n_components) of points (m x d); a training point keeps its own coordinates."""
@@ -75,17 +81,6 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
-
-    def _learn(self, X: Any, y: Any) -> None:
-        if self.metric == GIVEN:
-            raise ProblemError("metric must be a metric between points, got 'precomputed'")
-        target = {} if y is None and not self.__sklearn_tags__().target_tags.required else {"y": y}
-        points = validate_data(self, X, **target, dtype=np.float64, ensure_min_samples=2)
-        points, y = points if target else (points, None)
-        self.n_neighbors_ = self._neighbors(len(points))
-        self._learnt(self._solved(points, y), points, stacklevel=5)
-        self.embedding_ = coordinates(self.solution_, self.n_components)
-        self.eigenvalues_ = scree(self.solution_)
 
     def _combined(self, new: Array, _: Array, near: Index) -> Array:
         return np.einsum("mk,mkc->mc", _barycentric(self._points, new, near), self.embedding_[near])

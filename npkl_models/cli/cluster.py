@@ -12,7 +12,6 @@ import npkl_models.show.plots as plots
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.estimators.models import NPKLClustering
-from npkl_models.applications.estimators.side import scaled
 from npkl_models.applications.pair_noise import looks, rate
 from npkl_models.cli import output
 from npkl_models.cli.arguments import said
@@ -40,10 +39,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     files = {"out": output.CSV, "kernel": (".npz",), "json": output.JSON, "plot": output.PICTURE}
     output.check(options, **files)
-    data, X, recipe = _points(options)
+    recipe = Recipe.from_dict(said(options), ESTIMATOR)
+    data = _points(recipe)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
-    model = _fitted(options, recipe, X, data)
+    model = _fitted(options, recipe, data)
     say(f"{data.name}: {data.n} points, {_said_of(model.pairs_, options)}")
     say(model.solution_.summary())
     conflicts = diagnose(model.pairs_, options.k) if model.supervised_ else ()
@@ -92,21 +92,20 @@ def _document(model: NPKLClustering, rows: Array, broken: Broken) -> dict[str, A
     return found
 
 
-def _points(options: argparse.Namespace) -> tuple[Dataset, Array, Recipe]:
-    """The points, also scaled, and a recipe with the estimators' defaults; what is used is printed."""
-    recipe = Recipe.from_dict(said(options), ESTIMATOR)
+def _points(recipe: Recipe) -> Dataset:
+    """The scaled points; what is used is printed."""
     if tables.is_file(recipe.data):
         data = tables.read_points(recipe.data, recipe.labels, recipe.ids)
     else:
         data = datasets.load(recipe.data, recipe.data_home)
-    X = scaled(data.X, recipe.scaling)
-    for words in (data.about, unscaled(X, data.columns or None)):
+    data = data.scaled(recipe.scaling)
+    for words in (data.about, unscaled(data.X, data.columns or None)):
         if words:
             say(f"{data.name}: {words}")
-    return data, X, recipe
+    return data
 
 
-def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, data: Dataset) -> NPKLClustering:
+def _fitted(options: argparse.Namespace, recipe: Recipe, data: Dataset) -> NPKLClustering:
     """The estimator with the options of the command, after its fit; warnings are printed in words later."""
     side = {} if options.links is None else _side(options.links, data)
     solving = recipe.solving()
@@ -123,7 +122,7 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, data: Dataset
         size_min=options.size_min, size_max=options.size_max,
     )  # fmt: skip
     with fitting(f"{recipe.formulation}, n = {data.n}"):
-        return model.fit(X, **side)
+        return model.fit(data.X, **side)
 
 
 def _side(path: str, data: Dataset) -> dict[str, Any]:

@@ -66,16 +66,12 @@ class Cells:
         return found.apply(lambda column: column.str.strip())
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """Columns of finite numbers, read by blocks of rows, which bounds the memory of their texts."""
-        out, row = np.empty((len(self.lines), len(columns))), 0
-        for found in self._read(columns, chunksize=max(2**18 // self.width, 1_000)):
-            block = out[row : row + len(found)]
-            for place, k in enumerate(columns):
-                block[:, place] = self.floats(found[k])
-            wrong = np.argwhere(~np.isfinite(block))
-            if wrong.size:
-                self.refuse(row + int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
-            row += len(found)
+        """Columns of finite numbers."""
+        found = self._read(columns)
+        out = np.column_stack([self.floats(found[k]) for k in columns])
+        wrong = np.argwhere(~np.isfinite(out))
+        if wrong.size:
+            self.refuse(int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
         return out
 
     def floats(self, column: Any) -> Array:

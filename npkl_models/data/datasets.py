@@ -68,7 +68,9 @@ class Dataset:
         return replace(self, X=self.X[chosen], y=y, ids=ids)
 
     def scaled(self, how: str) -> Dataset:
-        """The set with columns of mean 0 and deviation 1 ("standard"), or in [0, 1] ("minmax")."""
+        """The set with columns as they are ("raw"), standardised ("standard"), or in [0, 1] ("minmax")."""
+        if how == "raw":
+            return self
         from sklearn.preprocessing import minmax_scale, scale
 
         return replace(self, X={"standard": scale, "minmax": minmax_scale}[how](self.X))
@@ -187,16 +189,11 @@ def _place_of(key: str, data_home: str | Path | None) -> tuple[Path | None, Path
 
 
 def _bundled(key: str, source: Source) -> Dataset:
-    """A set of scikit-learn, from its file, because the import takes a second; else by its loader."""
-    path = Path(str(distribution("scikit-learn").locate_file(f"sklearn/datasets/data/{source.bundled}")))
-    if path.is_file():
-        table = np.loadtxt(path, delimiter=",", skiprows=int(key != "digits"))  # digits has no header
-        X, y = np.ascontiguousarray(table[:, :-1]), table[:, -1]
-    else:
-        from sklearn import datasets as bundled
-
-        X, y = getattr(bundled, f"load_{key}")(return_X_y=True)
-    return Dataset(key, X, y.astype(np.intp), "scikit-learn")
+    """A set of scikit-learn, from its file, because the import takes a second."""
+    path = distribution("scikit-learn").locate_file(f"sklearn/datasets/data/{source.bundled}")
+    table = np.loadtxt(str(path), delimiter=",", skiprows=int(key != "digits"))  # digits has no header
+    X = np.ascontiguousarray(table[:, :-1])
+    return Dataset(key, X, table[:, -1].astype(np.intp), "scikit-learn")
 
 
 def _download(key: str, source: Source, folder: Path | None) -> Dataset:

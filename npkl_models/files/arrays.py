@@ -20,7 +20,6 @@ from npkl_models.files.gate import RATIO, gate, most_bytes, size_of
 WHOLE = "a whole .npz file of plain arrays"
 PLAIN = "biufcSU"  # kinds of numbers and texts that need no pickle
 MOST_ENTRIES = 100_000
-ENCRYPTED = 0x1
 MAGIC = b"PK\x03\x04"
 Arrays = dict[str, NDArray[Any]]
 
@@ -48,7 +47,8 @@ class Archive:
         """Raise an error if numpy does not write such entries, or if the file unpacks to too many bytes."""
         for name, entry in self._entries.items():
             odd = entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            if odd or entry.flag_bits & ENCRYPTED or not entry.filename.endswith(".npy"):
+            encrypted = entry.flag_bits & 1
+            if odd or encrypted or not entry.filename.endswith(".npy"):
                 raise ProblemError(f"{self._path} must be {WHOLE}, got the entry {name!r} of another kind")
         total, most = sum(entry.file_size for entry in self._entries.values()), most_bytes(size)
         if total > most:

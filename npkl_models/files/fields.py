@@ -9,6 +9,7 @@ from typing import Any
 from npkl_models.errors import ProblemError
 
 LARGEST = 2**53  # the largest whole number of a field
+LONGEST = 100  # characters of a value that an error repeats
 
 
 def text(found: Mapping[str, Any], name: str) -> str:
@@ -21,7 +22,7 @@ def whole(found: Mapping[str, Any], name: str, least: int = 0) -> int:
     what = f"a whole number from {least}"
     value = int(_checked(found, name, what, int))
     if not least <= value <= LARGEST:
-        raise ProblemError(f"field {name!r} must be {what}, got {_shown(value)}")
+        raise ProblemError(f"field {name!r} must be {what}, got {short(value)}")
     return value
 
 
@@ -38,18 +39,19 @@ def listed(found: Mapping[str, Any], name: str) -> list[Any]:
 def mapping(value: Any, what: str) -> dict[str, Any]:
     """A value with fields, that is, a JSON object."""
     if not isinstance(value, dict):
-        raise ProblemError(f"{what} must have fields, got {_shown(value)}")
+        raise ProblemError(f"{what} must have fields, got {short(value)}")
     return value
 
 
 def _checked(found: Mapping[str, Any], name: str, what: str, kind: type | UnionType) -> Any:
     if name not in found:
-        raise ProblemError(f"field {name!r} must exist, got the fields {_shown(sorted(found))}")
+        raise ProblemError(f"field {name!r} must exist, got the fields {short(sorted(found))}")
     if not isinstance(found[name], kind) or isinstance(found[name], bool):
-        raise ProblemError(f"field {name!r} must be {what}, got {_shown(found[name])}")
+        raise ProblemError(f"field {name!r} must be {what}, got {short(found[name])}")
     return found[name]
 
 
-def _shown(value: Any) -> str:
+def short(value: object) -> str:
+    """A value as text for an error, cut to `LONGEST` characters."""
     said = repr(value)
-    return said if len(said) <= 60 else f"{said[:60]} ..."
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."

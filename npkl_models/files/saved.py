@@ -13,12 +13,11 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import Archive, Arrays, opened, opened_bytes, write_arrays
-from npkl_models.files.atomic import written
+from npkl_models.files.atomic import write_bytes
 from npkl_models.files.gate import is_there
 
 FORMAT = 4
 HEADER, CHECKSUM = "header", "checksum"
-LONGEST_HEADER = 16 * 2**20  # characters
 SAVED = "a file written by save"
 Header = dict[str, Any]
 Check = Callable[[Header, Archive], None]
@@ -26,11 +25,7 @@ Check = Callable[[Header, Archive], None]
 
 def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
     """Write header and arrays to one file, completely or not at all; the path with the suffix .npz."""
-    target = with_suffix(path)
-    data = to_bytes(header, arrays)
-    with written(target, binary=True) as file:
-        file.write(data)
-    return target
+    return write_bytes(with_suffix(path), to_bytes(header, arrays))
 
 
 def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
@@ -99,8 +94,8 @@ def _header(archive: Archive, path: object) -> Header:
     if shape is None:
         raise ProblemError(f"{path} must be {SAVED}, got one without a header")
     text = archive[HEADER]
-    if shape != () or text.dtype.kind != "U" or text.dtype.itemsize > 4 * LONGEST_HEADER:
-        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text, or too long")
+    if shape != () or text.dtype.kind != "U":
+        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text")
     header = json.loads(str(text))
     if not isinstance(header, dict):
         raise ProblemError(f"{path} must be {SAVED}, got a header that is no JSON object")

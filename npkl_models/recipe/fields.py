@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from npkl_models.errors import ProblemError, unknown
+from npkl_models.files.fields import LONGEST as LONGEST
+from npkl_models.files.fields import short as short
 from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES, PRINTED
 
-LONGEST = 100  # characters of a value that an error repeats
 ESTIMATOR, PAGE = "estimator", "page"
 """The places with defaults of their own: `npkl cluster`; the page of `npkl explore`."""
 
@@ -83,12 +84,6 @@ class Field:
         if self.whole or self.closed:
             return f"{'an integer' if self.whole else 'a finite number'} >= {self.low:g}"
         return "positive and finite" if math.isinf(self.high) else f"between {self.low:g} and {self.high:g}"
-
-
-def short(value: object) -> str:
-    """A value as text for an error, cut to `LONGEST` characters."""
-    said = repr(value)
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
 
 def _number(value: Any) -> float | None:

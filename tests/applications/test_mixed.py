@@ -1,22 +1,18 @@
 """Means over several first clusters."""
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import Averaged
+from npkl_models.applications.noise_search import Part
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.partitions import Witnesses, mixed
 
-NONE = np.zeros((1, 2))
 
-
-def part(points, together, value):
+def part(points, together):
     rates = np.array([0.1, 0.1])
-    return Averaged(points, together, rates, NONE, rates[None], value, True, 1.0)
+    return Part(points, together, rates, rates[None], True, 1.0)
 
 
 def witnesses(answers, fixed):
@@ -28,8 +24,8 @@ def witnesses(answers, fixed):
 def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
     answers = Answers(3, np.array([0]), np.array([1]), np.array([True]))
     points = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]])
-    one = part(points, np.array([0.6]), -5.0)
-    two = part(points[:, ::-1], np.array([0.6]), -5.0)
+    one = part(points, np.array([0.6]))
+    two = part(points[:, ::-1], np.array([0.6]))
     np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).points, points)
 
 
@@ -39,7 +35,7 @@ def test_clusters_that_break_many_answers_count_for_nothing():
     right = np.tile([0.9, 0.1], (n, 1))
     right[: n // 2] = [0.2, 0.8]  # two points of each pair are in one cluster
     wrong = np.tile([[0.9, 0.1], [0.2, 0.8]], (n // 2, 1))  # and here in two
-    one, two = (part(points, np.full(n // 2, 0.6), 0.0) for points in (right, wrong))
+    one, two = (part(points, np.full(n // 2, 0.6)) for points in (right, wrong))
     both = mixed([two, one], witnesses(answers, 0.1))
     assert both.best is one
     np.testing.assert_allclose(both.points, right, atol=1e-9)
@@ -48,21 +44,21 @@ def test_clusters_that_break_many_answers_count_for_nothing():
 def test_probabilities_of_pairs_are_means_weighted_as_the_clusters_are():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     points = np.array([[0.9, 0.1], [0.2, 0.8]])
-    one, two = part(points, np.array([0.9]), -5.0), part(points[:, ::-1], np.array([0.5]), -5.0)
+    one, two = part(points, np.array([0.9])), part(points[:, ::-1], np.array([0.5]))
     np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).together, [0.7])
 
 
 def test_a_known_rate_is_reported_as_it_was_given():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
-    first = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6]), -5.0)
-    found = mixed([first, replace(first, value=-6.3), replace(first, value=-7.1)], witnesses(answers, 0.2))
+    first = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6]))
+    found = mixed([first, first, first], witnesses(answers, 0.2))
     assert found.rates.tolist() == [0.2, 0.2]
 
 
 def test_results_with_an_empty_cluster_are_left_out():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
-    full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]), -9.0)
-    empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]), -5.0)
+    full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]))
+    empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]))
     assert mixed([empty, full], witnesses(answers, 0.1)).best is full
 
 

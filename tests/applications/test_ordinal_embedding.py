@@ -48,7 +48,7 @@ def test_slopes_of_the_refinements(kind):
     near, far, h = rng.uniform(0.1, 3, 7), rng.uniform(0.1, 3, 7), 1e-6
     rule = {
         "t_ste": lambda a, b: t_ste(a, b, 3),
-        "ckl": lambda a, b: ckl(a, b, 0.2),
+        "ckl": lambda a, b: ckl(a, b, 4),
     }[kind]
     _, of_near, of_far = rule(near, far)
     for k in range(7):

@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from npkl_models.applications.clustering import centres_of, kernel_kmeans, unit_rows
 from npkl_models.applications.constrained import Assignment, log_costs, settled
 from npkl_models.applications.estimators.base import KernelEstimator
-from npkl_models.applications.estimators.noisy import RATE, after, wanted, warn_of_wrong
+from npkl_models.applications.estimators.noisy import RATE, wanted, warn_of_wrong
 from npkl_models.applications.estimators.solved import COUNT
 from npkl_models.applications.held_out import share_met
+from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.colouring import broken_by, in_words
@@ -176,9 +177,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Z, k = self._space(self.factor_), self.n_clusters
         self.labels_ = kernel_kmeans(Z, k, self.n_init, seed, weight)
         model, found = self._model(), None
-        if self.audit_ is not None and model is not None:
-            L = self.solution_.problem.cost
-            found = after(self.audit_, L, self.pairs_, self.labels_, model[1], self._answered)
+        if self.audit_ is not None and self.audit_.noise is not None and model is not None:
+            L, parts = self.solution_.problem.cost, self.audit_.noise.parts  # of the first kernel
+            found = pair_noise(L, self.pairs_, [self.labels_], *model, self._answered, parts)
             self.audit_ = self.audit_.judged(found)
             self.annotator_rates_ = found.annotator_rates
             self.beliefs_, self.labels_ = found.beliefs, found.labels

@@ -1,4 +1,4 @@
-"""The model of wrong pairs in `fit`: a look before the kernel is learnt, and for clusters one after it.
+"""The model of wrong pairs in `fit`: a look before the kernel is learnt.
 
 The answers of annotators are read here, too.
 """
@@ -17,10 +17,10 @@ from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
-from npkl_models.applications.pair_noise import PairNoise, different, pair_noise
+from npkl_models.applications.pair_noise import PairNoise
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Matrix
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.scales import UnscaledWarning
 
@@ -98,18 +98,6 @@ def before(
     audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=FEW_STARTS)
     assert audit.noise is not None
     return audit, audit.noise
-
-
-def after(
-    audit: Audit, L: Matrix, pairs: Pairs, labels: Index, noise: float | str,
-    annotated: AnnotatedPairs | None,
-) -> PairNoise:  # fmt: skip
-    """The model once more, with the clusters of the learnt kernel as a further beginning."""
-    found = audit.noise
-    assert found is not None
-    if len(different([found.labels, labels])) == 1:
-        return found
-    return pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
 
 
 def warn_of_wrong(found: PairNoise | None, stacklevel: int, broken: str = "") -> None:

@@ -43,7 +43,7 @@ class OrdinalEmbedding(CertifiedEstimator):
         Loss of each comparison, as in `ordinal`.
     penalty : "auto" or float
         Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty, from the largest
-        on, as long as each answers more held-out comparisons than the one before, by 0.003.
+        on, as long as each answers more held-out comparisons than the one before.
     refine : "auto", None, "t_ste" or "ckl"
         Objective that is minimised afterwards from the leading coordinates of the certified kernel, in few
         dimensions, to a local minimum without a certificate. "auto" keeps the kernel as it is, or the

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -52,12 +51,6 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     cannot = order[np.stack(ends, axis=1)]
     place_of = np.flatnonzero(known)
     return Pairs(known.size, place_of[must], place_of[cannot])
-
-
-def scaled(X: Array, scaling: str) -> Array:
-    """The columns as they are ("raw"), with mean 0 and deviation 1 ("standard"), or in [0, 1] ("minmax")."""
-    scaler = {"raw": None, "standard": StandardScaler(), "minmax": MinMaxScaler()}[scaling]
-    return X if scaler is None else np.asarray(scaler.fit_transform(X))
 
 
 def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array | None = None) -> Pairs:

@@ -91,10 +91,10 @@ class SolvedEstimator(CertifiedEstimator):
         """``n_neighbors``, or the number of all other points if that is smaller."""
         return min(whole_number(self.n_neighbors, "n_neighbors", 1), n - 1)
 
-    def _learnt(self, solution: Solution, points: Any, stacklevel: int = 4) -> Array:
+    def _learnt(self, solution: Solution, points: Any) -> Array:
         """Keep points and solution, warn if the solution is not OPTIMAL, and return the factor."""
         self.solution_, self._points = solution, points.copy()  # the caller may change the array
-        return certified_factor(solution, stacklevel=stacklevel + 1)
+        return certified_factor(solution, stacklevel=5)
 
     def _placed(
         self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]

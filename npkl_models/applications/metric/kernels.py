@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances, pairwise_kernels
 from sklearn.utils import gen_batches
 
+from npkl_models.applications.estimators.solved import CHUNK
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_array
 
 KERNELS = ("rbf", "linear", "precomputed")
 VALUES = "values of the kernel"
-CHUNK = 2_000  # points that are processed at a time
 ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
 NEGLIGIBLE = 1e-10  # axes with a smaller eigenvalue, relative to the largest, are left out
 
@@ -41,13 +41,8 @@ class LandmarkKernel:
         """Kernel values of points with the landmarks, (n, m); points may be rows of a precomputed kernel."""
         if self.kernel == "precomputed":
             return real_array(points[:, self.places], VALUES)
-        if callable(self.kernel):
-            return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel), VALUES)
-        values = pairwise_kernels(
-            points, self.landmarks, metric=self.kernel, filter_params=True,
-            gamma=self.gamma,
-        )  # fmt: skip
-        return real_array(values, VALUES)
+        more = {} if callable(self.kernel) else {"filter_params": True, "gamma": self.gamma}
+        return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel, **more), VALUES)
 
 
 def landmark_kernel(points: Any, places: Index, kernel: Kernel, gamma: float | str) -> LandmarkKernel:

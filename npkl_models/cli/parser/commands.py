@@ -253,7 +253,7 @@ COMMANDS = (
             _file("source", "the file to read: problem.npz or problem.dat-s", None),
             _file("target", "the file to write: problem.dat-s or problem.npz", None),
         ),
-        run="others.export",
+        run="problems.export",
     ),
     Command(
         "certify", "certify an answer to any semidefinite program",
@@ -269,7 +269,7 @@ COMMANDS = (
             _field("tol", "relative gap up to which a solution counts as optimal"),
             _field("feasibility", "violation up to which a solution counts as feasible"), *ANSWER,
         ),
-        run="others.judge",
+        run="problems.judge",
     ),
     Command(
         "warm-up", "compile the fast loops now",
