@@ -71,23 +71,10 @@ class PathChunk:
 
         return search(Axis(self.problem, self.parameter, low, high), tol, solve)
 
-
-def placed(job: PathChunk, place: int, grid: Array) -> tuple[int, list[Solution]]:
-    """The solutions of one process, with the place of its part in the path."""
-    return place, job(grid)
-
-
-def ended(job: PathChunk, value: float) -> tuple[float, Solution]:
-    """An end of a part of the interval, with its solution: one process solves it for both its neighbours."""
-    return value, job.solved(value, job.options)
-
-
-def covered(
-    job: PathChunk, place: int, ends: dict[float, Solution], tol: float
-) -> tuple[int, list[tuple[float, Solution]]]:
-    """The values that one process chose between two ends, each with its solution."""
-    cover = job.covering(min(ends), max(ends), tol, ends)
-    return place, [(cover.axis.value(one.x), one.solution) for one in cover.knots]
+    def covered(self, ends: dict[float, Solution], tol: float) -> list[tuple[float, Solution]]:
+        """The values that one process chose between two solved ends, each with its solution."""
+        cover = self.covering(min(ends), max(ends), tol, ends)
+        return [(cover.axis.value(one.x), one.solution) for one in cover.knots]
 
 
 def _solve(
