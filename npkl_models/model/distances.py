@@ -15,6 +15,12 @@ from npkl_models.linalg.owned import owned_sparse, real_matrix
 from npkl_models.model.functional import Functional, Triplets
 
 
+def _triplets(owner: Index, i: Index, j: Index, a: Array) -> Triplets:
+    """The entries of the sums of ``a`` times squared distances, by owner."""
+    ends = np.concatenate([i, j, i]), np.concatenate([i, j, j])
+    return Triplets(np.tile(owner, 3), *ends, np.concatenate([a, a, -2 * a]))
+
+
 class SquaredDistances(Functional):
     """Squared distances in feature space: z_e = K[i, i] + K[j, j] - 2 K[i, j].
 
@@ -33,13 +39,7 @@ class SquaredDistances(Functional):
 
     def triplets(self) -> Triplets:
         i, j = self.indices
-        owner, one = np.arange(i.size), np.ones(i.size)
-        return Triplets(
-            np.tile(owner, 3),
-            np.concatenate([i, j, i]),
-            np.concatenate([i, j, j]),
-            np.concatenate([one, one, -2 * one]),
-        )
+        return _triplets(np.arange(i.size), i, j, np.ones(i.size))
 
     def value_of_factor(self, V: Array) -> Array:
         """The values ||v_i - v_j||^2, computed from differences of rows so that far points lose no digits."""
@@ -182,13 +182,7 @@ class DistanceCombinations(OfDistances):
     def triplets(self) -> Triplets:
         A = self.combination.tocoo()
         i, j = (end[A.col] for end in self.distances.indices)
-        owner: Index = A.row.astype(np.intp)
-        return Triplets(
-            np.tile(owner, 3),
-            np.concatenate([i, j, i]),
-            np.concatenate([i, j, j]),
-            np.concatenate([A.data, A.data, -2 * A.data]),
-        )
+        return _triplets(A.row.astype(np.intp), i, j, A.data)
 
     def operator(self, Q: Matrix | None = None) -> Matrix:
         product = self.combination @ self.distances.operator(Q)
