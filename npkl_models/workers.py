@@ -29,7 +29,6 @@ def spread(
     begun_by = None if clustered() else os.getpid()
     how = "generator" if in_order else "generator_unordered"
     parallel = Parallel(n_jobs=n_jobs, return_as=how, batch_size=1)
-    interrupts.before_leaving(_kill)
     with interrupts.held():
         if begun_by is not None:
             _begin_trackers()
@@ -77,16 +76,6 @@ def _begin_trackers() -> None:
             from joblib.externals.loky.backend.resource_tracker import ensure_running
 
             ensure_running()
-
-
-def _kill() -> None:
-    """End the processes at once."""
-    from multiprocessing import active_children
-
-    for process in active_children():
-        if process.pid is not None:
-            with contextlib.suppress(OSError):  # the process has ended
-                os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 @contextmanager

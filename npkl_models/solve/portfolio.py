@@ -111,7 +111,7 @@ class Portfolio:
             return self.in_stages(problem, options, limit, costs=costs)
         step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
         smaller = step.apply(problem)
-        own = options | {"tol": SHARPER * _tol(options)}
+        own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
         found = self._in_turn(smaller, own, limit, rest, type(problem))
         V, y = smaller.undo(*points(smaller, found))
         words = step.words.format(len(smaller.problems))
@@ -146,7 +146,7 @@ class Portfolio:
             left = limit - (time.perf_counter() - started)
             if options.get("callback") is not None:
                 own["callback"] = of_all(options["callback"], smaller, found)
-            found.append(self._presolved(part, *_within(left, own), steps))
+            found.append(self._presolved(part, _within(left, own), left, steps))
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         return found
@@ -185,19 +185,13 @@ def _part(
     return portfolio._presolved(part, options, WITHOUT_END, steps)
 
 
-def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:
-    """The options with the time that is left as their time limit, and that time."""
-    if left == WITHOUT_END:
-        return options, left
-    return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
+def _within(left: float, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the time that is left as their time limit."""
+    return options if left == WITHOUT_END else options | {"time_limit": max(left, 1e-3)}
 
 
 AUTO = Portfolio()
 """The portfolio that ``backend="auto"`` stands for."""
-
-
-def _tol(options: Mapping[str, Any]) -> float:
-    return Options(tol=options.get("tol", Options.tol)).tol
 
 
 def _attempt(
@@ -206,9 +200,7 @@ def _attempt(
 ) -> Solution | None:  # fmt: skip
     """Run one backend within its allowance, from the best point so far."""
     backend = backends()[name]
-    own = usable(backend, options)
-    if seconds < WITHOUT_END:
-        own["time_limit"] = max(seconds, 1e-3)
+    own = _within(seconds, usable(backend, options))
     near = best is not None and best.V is not None and best.certificate.relative_gap < FAR_OFF
     if near and START in backend.option_names:
         own[START] = best
