@@ -28,7 +28,6 @@ from npkl_models.task_cache import place_of
 from npkl_models.workers import here, processors, spread
 
 SHARE = 0.2  # share of a path's tolerance to which each kernel is solved
-LARGEST = 1.0  # no relative gap of finite bounds is larger
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +90,7 @@ class Path:
     @property
     def uncovered(self) -> tuple[tuple[float, float], ...]:
         """The intervals in which a gap up to the path's ``tol`` is not proved; without ``tol``, any gap."""
-        return self.cover.uncovered(LARGEST if self.tol is None else self.tol)
+        return self.cover.uncovered(1.0 if self.tol is None else self.tol)  # finite bounds have no larger gap
 
     @property
     def rigour(self) -> str:

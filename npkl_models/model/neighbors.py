@@ -15,12 +15,11 @@ from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
 
 APPROXIMATE_FROM = 50_000  # points
-HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions, approximate searches begin at fewer points
-THREADED = 5_000  # points from which threads save time
+HIGH_DIMENSION = 50  # in so many dimensions, approximate searches begin at MANY points
+MANY = 10_000  # points from which threads save time
 TREE = 4  # largest dimension in which exact search by a tree is the quickest at any size
 TREE_EXACT = 15  # largest dimension in which a tree is the quickest exact search of many points
 CELLS, PROBED = 4.0, 48  # cells, over the square root of n, and cells that are searched for each point
-TRAINED = 64  # points of a cell that determine its place
 FLAT = 2_000  # most points at which all points are compared
 BLURRED = 1e-4  # share of a point's size: single precision cannot tell nearer neighbours apart
 SEARCHES = ("auto", "exact", "approximate")
@@ -80,7 +79,7 @@ def neighbors_among(n: int, n_neighbors: Any) -> int:
 
 
 def _is_large(n: int, d: int) -> bool:
-    return d > TREE and (n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= HIGH_FROM))
+    return d > TREE and (n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= MANY))
 
 
 def _exact(X: Any, count: int, metric: str, euclidean: bool) -> tuple[Array, Index]:
@@ -94,7 +93,7 @@ def _exact(X: Any, count: int, metric: str, euclidean: bool) -> tuple[Array, Ind
 
 
 def _threads(X: Any) -> int:
-    return -1 if X.shape[0] >= THREADED else 1
+    return -1 if X.shape[0] >= MANY else 1
 
 
 def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
@@ -125,7 +124,7 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     index: Any = faiss.IndexFlatL2(d)
     if n > FLAT:
         index = faiss.IndexIVFFlat(index, d, int(CELLS * np.sqrt(n)))
-        index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, TRAINED
+        index.cp.min_points_per_centroid = 1  # or faiss complains
         index.nprobe = PROBED
         index.train(points)
     index.add(points)
