@@ -59,7 +59,10 @@ class Run:
                 floor = -DEEP * self.problem.size(engine.objective)
             if engine.objective < floor:
                 return Status.UNBOUNDED
-            status, bound = self._judge_progress(iteration)
+            if engine.met is None:
+                status, bound = self._look_if_settled(iteration)
+            else:
+                status, bound = Status.LOCALLY_SOLVED if engine.met else None, float("nan")
             self.watch.record(
                 iteration, engine.objective, bound, engine.residual, engine.V.shape[1], **engine.measured
             )
@@ -104,13 +107,8 @@ class Run:
         proof = self.watch.certify(self.problem, engine.V, engine.multipliers(), method="cholesky")
         return proof if proof.rigour == "proved" else found
 
-    def _judge_progress(self, iteration: int) -> tuple[Status | None, float]:
-        """The status to stop with, or None, and the bound."""
-        if self.engine.met is None:
-            return self._look_if_settled(iteration)
-        return (Status.LOCALLY_SOLVED if self.engine.met else None), float("nan")
-
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
+        """The status to stop with, or None, and the bound."""
         engine = self.engine
         rested = iteration >= self.rest and engine.residual <= self.first_look
         settled = rested and (engine.residual <= self.threshold or self._due())
