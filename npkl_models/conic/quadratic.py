@@ -23,7 +23,6 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 P = TypeVar("P", bound=Statement)
-ROWS = 2_000  # loss values whose rows are formed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +68,8 @@ class ReducedQuadratic:
             rows = term.functional.svec_operator(Q)
             b = b + slope @ rows
             if term.loss.curvature > 0:
-                for start in range(0, len(rows), ROWS):
-                    part = slice(start, start + ROWS)
-                    scaled = np.sqrt(bend[part])[:, None] * rows[part]
-                    A += scaled.T @ scaled
+                scaled = np.sqrt(bend)[:, None] * rows
+                A += scaled.T @ scaled
         R = problem.regularizer.spectral
         if R is not None and R.penalty is not None:
             if R.p == 1:
