@@ -16,6 +16,7 @@ from npkl_models.linalg.owned import Owner, finite, frozen, owned_sparse, real_a
 
 ACCEPTED = 1e-12  # largest norm of Q'Q - I of a given Q
 CENTRED = 64 * UNIT  # norm of the column sums, over the number of points, that counts as zero
+STRAIGHT = 1e-13  # norm above which `orthonormal` changes computed columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,7 +172,9 @@ def _error(Q: Matrix) -> float:
 
 
 def orthonormal(Q: Array) -> Array:
-    """Computed columns without their rounding errors, by a QR factorisation."""
+    """Computed columns without their rounding errors: themselves if these are small, else those of a QR."""
+    if _error(Q) <= STRAIGHT:
+        return Q
     straight, R = np.linalg.qr(Q)
     return np.ascontiguousarray(straight * np.sign(R.diagonal()))
 
