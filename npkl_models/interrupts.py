@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
@@ -28,7 +28,6 @@ class _State:
     active = recorded = heard = answered = said = False
     held = 0
     errors = 2  # the file descriptor of the line
-    leaving: list[Callable[[], None]] = []
 
 
 def begin() -> None:
@@ -99,12 +98,6 @@ def silent() -> Iterator[None]:
             os.dup2(_State.errors, 2)
 
 
-def before_leaving(work: Callable[[], None]) -> None:
-    """Register a function for `leave_at_once`; the function must not wait for anything."""
-    if work not in _State.leaving:
-        _State.leaving.append(work)
-
-
 def recorded() -> bool:
     """Whether a signal was recorded."""
     return _State.recorded
@@ -132,10 +125,11 @@ def say() -> int:
 
 
 def leave_at_once(status: int | None = None) -> NoReturn:
-    """End the process without the interpreter's cleanup, which may wait for threads."""
-    for work in _State.leaving:
-        with contextlib.suppress(Exception):
-            work()
+    """End the process and its workers without the interpreter's cleanup, which may wait for threads."""
+    parallel = sys.modules.get("multiprocessing")
+    for process in parallel.active_children() if parallel is not None else ():
+        with contextlib.suppress(OSError):  # the process has ended
+            os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     os._exit(say() if status is None else status)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path as FilePath
 from typing import Any, Unpack
 
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.cover.chunk import PathChunk, covered, ended, placed
+from npkl_models.cover.chunk import PathChunk
 from npkl_models.cover.cover import Cover, Covered
 from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
 from npkl_models.cover.parameters import Axis, own_value
@@ -27,9 +27,7 @@ from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.task_cache import place_of
 from npkl_models.workers import here, processors, spread
 
-CHUNKS = 1  # pieces of the path for each process
 SHARE = 0.2  # share of a path's tolerance to which each kernel is solved
-LARGEST = 1.0  # no relative gap of finite bounds is larger
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +90,7 @@ class Path:
     @property
     def uncovered(self) -> tuple[tuple[float, float], ...]:
         """The intervals in which a gap up to the path's ``tol`` is not proved; without ``tol``, any gap."""
-        return self.cover.uncovered(LARGEST if self.tol is None else self.tol)
+        return self.cover.uncovered(1.0 if self.tol is None else self.tol)  # finite bounds have no larger gap
 
     @property
     def rigour(self) -> str:
@@ -200,9 +198,8 @@ def regularization_path(
         return _covering(job, grid, tol, n_jobs)
     if here(n_jobs):
         return Path(parameter, grid, tuple(job(grid)), problem)
-    pieces = [piece for piece in np.array_split(grid, processors(n_jobs) * CHUNKS) if piece.size]
-    found = dict(spread(placed, [(job, k, piece) for k, piece in enumerate(pieces)], n_jobs))
-    return Path(parameter, grid, tuple(solution for k in sorted(found) for solution in found[k]), problem)
+    pieces = [(piece,) for piece in np.array_split(grid, processors(n_jobs)) if piece.size]
+    return Path(parameter, grid, tuple(chain.from_iterable(spread(job, pieces, n_jobs))), problem)
 
 
 def _tolerance(problem: Problem, parameter: str, values: Any, options: Any) -> float:
@@ -219,17 +216,15 @@ def _tolerance(problem: Problem, parameter: str, values: Any, options: Any) -> f
 
 def _covering(job: PathChunk, grid: Array, tol: float, n_jobs: int) -> Path:
     """The path over an interval; each process covers a part of the interval."""
-    ends = np.geomspace(grid[0], grid[-1], 2 if here(n_jobs) else processors(n_jobs) + 1)
-    ends[0], ends[-1] = grid
     if here(n_jobs):
         cover = job.covering(float(grid[0]), float(grid[-1]), tol)
     else:
-        solved = dict(spread(ended, [(job, value) for value in ends.tolist()], n_jobs))
-        pieces = [{a: solved[a], b: solved[b]} for a, b in pairwise(ends.tolist())]
-        parts = [(job, k, piece, tol) for k, piece in enumerate(pieces)]
-        every = dict(one for _, found in spread(covered, parts, n_jobs) for one in found)
-        values = np.array(sorted(every))
-        cover = Cover.of(job.problem, job.parameter, values, [every[v] for v in values.tolist()])
+        inner = np.geomspace(grid[0], grid[-1], processors(n_jobs) + 1)[1:-1]
+        ends = [float(grid[0]), *inner.tolist(), float(grid[-1])]
+        solved = spread(job.solved, [(value, job.options) for value in ends], n_jobs)
+        parts = [(dict(two), tol) for two in pairwise(zip(ends, solved, strict=True))]
+        every = dict(chain.from_iterable(spread(job.covered, parts, n_jobs)))
+        cover = Cover.of(job.problem, job.parameter, np.array(list(every)), every.values())
     solutions = tuple(one.solution for one in cover.knots)
     if all(solution.V is None for solution in solutions):
         worst = solutions[0]

@@ -84,7 +84,7 @@ def sweep(
             kept[key] = _Kept(Path(folder, names[key]), own, _tolerances(parts))
     found = {key: result for key, one in kept.items() if (result := one.read()) is not MISSING}
     calls = ((key, task, kept.get(key)) for key, task in tasks.items() if key not in found)
-    for key, result in starmap(_run, calls) if here(n_jobs) else spread(_run, calls, n_jobs):
+    for key, result in starmap(_run, calls) if here(n_jobs) else spread(_run, calls, n_jobs, in_order=False):
         found[key] = result
         if progress is not None:
             progress(key, len(found), len(tasks))

@@ -17,16 +17,18 @@ LOOK = 0.3  # seconds between two checks of the parent process
 _tied = threading.Event()
 
 
-def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int = -1) -> Iterator[Any]:
-    """The results of calls in the order in which they end, from processes or from joblib's cluster.
+def spread(
+    function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int = -1, in_order: bool = True
+) -> Iterator[Any]:
+    """The results of calls, in their order or in that in which they end, from processes or joblib's cluster.
 
     ``function`` and the arguments of each call must be picklable; ``n_jobs`` -1 means all cores.
     """
     from joblib import Parallel, delayed
 
     begun_by = None if clustered() else os.getpid()
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    interrupts.before_leaving(_kill)
+    how = "generator" if in_order else "generator_unordered"
+    parallel = Parallel(n_jobs=n_jobs, return_as=how, batch_size=1)
     with interrupts.held():
         if begun_by is not None:
             _begin_trackers()
@@ -74,16 +76,6 @@ def _begin_trackers() -> None:
             from joblib.externals.loky.backend.resource_tracker import ensure_running
 
             ensure_running()
-
-
-def _kill() -> None:
-    """End the processes at once."""
-    from multiprocessing import active_children
-
-    for process in active_children():
-        if process.pid is not None:
-            with contextlib.suppress(OSError):  # the process has ended
-                os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 @contextmanager

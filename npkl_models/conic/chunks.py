@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of the first chunk, their growth, and their limit
-ALWAYS = 0.1  # seconds within which a first point is still certified, whatever the time limit
+ALWAYS = 0.1  # seconds that a solver always has for a first point, whatever the time limit
 SHORTEST = 1e-3  # least seconds of a chunk
 LET_GO = 600  # iterations without a halved gap after which SCS may adapt its scale
 SOLVED, INACCURATE, INTERRUPTED = 1, 2, -5

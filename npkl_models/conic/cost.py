@@ -26,8 +26,6 @@ CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
 SLOWER = 10.0  # factor for kinked losses of distances (bounded_multipliers.py) and any matrices (sdplib.py)
 LARGEST_ORDER = 500  # largest order at which an installed conic solver returns in reasonable time
-LARGEST_SPARSE = 2_000  # the same if the cone falls into cliques
-FEW = 0.2  # values per point: beyond LARGEST_ORDER, cliques are counted only with fewer values
 
 
 def dense_cost(problem: Statement) -> Cost:
@@ -50,9 +48,8 @@ def dual_cost(problem: Statement) -> Cost:
     Cliques are not counted on for constraints with any matrices: on SDPLIB the completed kernel missed them.
     """
     order = problem.order
-    many = order > LARGEST_ORDER and problem.n_pairs > FEW * order
-    many = many or any(isinstance(part.functional, SparseMatrices) for part in problem.constraints)
-    if order > LARGEST_SPARSE or many:
+    matrices = any(isinstance(part.functional, SparseMatrices) for part in problem.constraints)
+    if order > LARGEST_ORDER or matrices:
         return dense_cost(problem)
     cliques = dense_order(slack_cliques(problem))
     if default_solver(None, order, cliques) != "CLARABEL" or cliques >= order:

@@ -23,8 +23,6 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 P = TypeVar("P", bound=Statement)
-FACTOR_ERROR = 1e-11  # relative to the largest diagonal entry of A: largest error of B'B
-ROWS = 2_000  # loss values whose rows are formed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,6 @@ class ReducedQuadratic:
     b: Array  # (p,)
     c: float
     B: Array  # (rank, p), A = B'B
-    method: str  # how B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues"
     constraints: tuple[tuple[Constraint, Array, Array], ...]  # with (E, e) of E y = e, E y <= e or E y >= e
     order: int  # s
 
@@ -71,19 +68,16 @@ class ReducedQuadratic:
             rows = term.functional.svec_operator(Q)
             b = b + slope @ rows
             if term.loss.curvature > 0:
-                for start in range(0, len(rows), ROWS):
-                    part = slice(start, start + ROWS)
-                    scaled = np.sqrt(bend[part])[:, None] * rows[part]
-                    A += scaled.T @ scaled
+                scaled = np.sqrt(bend)[:, None] * rows
+                A += scaled.T @ scaled
         R = problem.regularizer.spectral
         if R is not None and R.penalty is not None:
             if R.p == 1:
                 b = b + R.penalty * svec(np.eye(s))
             else:
                 A[np.diag_indices(p)] += 0.5 * R.penalty
-        B, method = rank_revealing_factor(A)
         hard = tuple((part, part.functional.svec_operator(Q), part.value) for part in problem.constraints)
-        return cls(A, b, c, B, method, hard, s)
+        return cls(A, b, c, rank_revealing_factor(A), hard, s)
 
 
 def smat(y: Array, order: int) -> Array:
@@ -94,27 +88,13 @@ def smat(y: Array, order: int) -> Array:
     return U + np.triu(U, 1).T
 
 
-def rank_revealing_factor(A: Array) -> tuple[Array, str]:
-    """B with B'B = A and as many rows as the numerical rank of A, and the method that found B."""
-    p = len(A)
+def rank_revealing_factor(A: Array) -> Array:
+    """B with B'B = A and as many rows as the numerical rank of A, by a Cholesky factorisation with pivots."""
     top = float(np.max(A.diagonal(), initial=0.0))
-    if top == 0.0:
-        return np.zeros((0, p)), "eigenvalues"
-    threshold = p * np.finfo(float).eps * top
-    try:
-        B = np.linalg.cholesky(A).T
-        if float(np.min(B.diagonal())) ** 2 > 10 * threshold:
-            return B, "Cholesky"
-    except np.linalg.LinAlgError:
-        pass
-    factor, pivots, rank, _ = lapack.dpstrf(A, tol=threshold)
-    B = np.zeros((rank, p))
-    B[:, pivots - 1] = np.triu(factor)[:rank]
-    if float(np.max(np.abs(B.T @ B - A))) <= FACTOR_ERROR * top:
-        return B, "pivoted Cholesky"
-    values, vectors = np.linalg.eigh(A)
-    kept = values > p * np.finfo(float).eps * values[-1]
-    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T, "eigenvalues"
+    factor, pivots, rank, _ = lapack.dpstrf(A, tol=len(A) * np.finfo(float).eps * top)
+    B = np.zeros((rank if top > 0 else 0, len(A)))
+    B[:, pivots - 1] = np.triu(factor)[: len(B)]
+    return B
 
 
 def from_quadratic(
@@ -141,7 +121,7 @@ def from_quadratic(
         to_vec = svec_to_vec(s)
         matrix, linear = to_vec.T @ (to_vec.T @ matrix.T).T, to_vec.T @ linear
     matrix = symmetrize(matrix)
-    B, _ = rank_revealing_factor(matrix)
+    B = rank_revealing_factor(matrix)
     left = float(np.max(np.abs(B.T @ B - matrix)))
     if left > SKEW * top:
         raise ProblemError(

@@ -156,7 +156,7 @@ class ReducedPlan:
         return (
             f"{self.form.name} over {self.problem.n} points: a PSD cone of order {q.order} "
             f"({len(q.b)} unknowns), {self.cones}, {equations} further constraints; "
-            f"A has rank {q.rank} of {len(q.b)} ({q.method}); "
+            f"A has rank {q.rank} of {len(q.b)}; "
             f"{solver}, about {predicted_bytes(solver, order) / 1e6:.3g} MB"
         )
 

@@ -139,24 +139,15 @@ class ConicRun:
         if K is None or not np.isfinite(K).all():
             return None
         K = symmetrize(K)
-        V = self.problem.lift(psd_factor(K)) if K.any() else np.zeros((self.problem.n, 1))
+        V = self.problem.lift(psd_factor(K))
         if not V.shape[1]:
             V = np.zeros((self.problem.n, 1))
         if not np.isfinite(self.problem.objective_of_factor(V)):
             return None
-        y, tol = self.reader.multipliers(), self.options.tol
-        found = self.watch.certify(self.problem, V, y) if y is not None and y.finite else None
-        if found is None or not (found.certifies(tol) or self._late()):  # recovered ones may be better
-            other = self.watch.certify(self.problem, V, None)
-            found = other if found is None or other.bound > found.bound else found
-        if self.best is None or not self.best.certifies(tol):
+        found = self.watch.certify(self.problem, V, self.reader.multipliers())
+        if self.best is None or not self.best.certifies(self.options.tol):
             self.best, self.lowest = found, float(np.linalg.eigvalsh(K)[0])
         return found
-
-    def _late(self) -> bool:
-        """Whether half of the time limit has passed."""
-        limit = self.options.time_limit
-        return limit is not None and self.watch.seconds > 0.5 * limit
 
     def _claim(self, said: Status, iterations: int, message: str) -> Claim:
         """The claim of the run: its best certified point so far, or the status of the solver alone."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Status
+from npkl_models.conic.chunks import ALWAYS
 from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes, tries_scs
@@ -26,7 +27,6 @@ from npkl_models.solve.watch import RunMonitor
 if TYPE_CHECKING:
     import cvxpy as cp
 
-LEAST = 0.1  # least seconds for a second solver
 MAJORISATION_ORDER = 40  # beyond this order, one semidefinite pair for each eigenvalue is hopeless
 
 
@@ -145,7 +145,7 @@ class SDPPlan:
         if certified or quick.status in (Status.STOPPED, Status.TIME_LIMIT):
             return quick
         watch.trouble = ""
-        rest = replace(options, time_limit=None if options.time_limit is None else max(watch.left, LEAST))
+        rest = replace(options, time_limit=None if options.time_limit is None else max(watch.left, ALWAYS))
         sure = ConicRun(self.problem, self.model.problem, rest, reader, watch, quick.iterations).claim(order)
         better = found is None or (sure.certificate is not None and sure.certificate.gap <= found.gap)
         ended = sure.status in (Status.STOPPED, Status.TIME_LIMIT)  # whichever point is kept

@@ -1,8 +1,8 @@
-"""Solve one problem at neighbouring values of a parameter, in one process."""
+"""Solve one problem at neighbouring values of a parameter, given or chosen, in one process."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
@@ -11,15 +11,21 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.cover.cover import Cover
+from npkl_models.cover.cover import Between, Cover, between
+from npkl_models.cover.knots import Knot, knot
 from npkl_models.cover.parameters import Axis, with_parameter
-from npkl_models.cover.search import search
 from npkl_models.errors import SolverError
 from npkl_models.linalg import Array
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 from npkl_models.solve.backend import Backend
 from npkl_models.task_cache import Failure, about, sweep
+
+Solve = Callable[[float, Solution | None], Solution]
+
+EDGE = 0.02  # least share of an interval (in logarithms) that a new value leaves on either side
+NARROW = 1e-6  # an interval whose ends are closer (in logarithms) is not split
+GIVEN_UP = 0.05  # the same, if one of the ends is not certified to the tolerance
 
 
 @dataclass(frozen=True)
@@ -71,26 +77,62 @@ class PathChunk:
 
         return search(Axis(self.problem, self.parameter, low, high), tol, solve)
 
-
-def placed(job: PathChunk, place: int, grid: Array) -> tuple[int, list[Solution]]:
-    """The solutions of one process, with the place of its part in the path."""
-    return place, job(grid)
-
-
-def ended(job: PathChunk, value: float) -> tuple[float, Solution]:
-    """An end of a part of the interval, with its solution: one process solves it for both its neighbours."""
-    return value, job.solved(value, job.options)
-
-
-def covered(
-    job: PathChunk, place: int, ends: dict[float, Solution], tol: float
-) -> tuple[int, list[tuple[float, Solution]]]:
-    """The values that one process chose between two ends, each with its solution."""
-    cover = job.covering(min(ends), max(ends), tol, ends)
-    return place, [(cover.axis.value(one.x), one.solution) for one in cover.knots]
+    def covered(self, ends: dict[float, Solution], tol: float) -> list[tuple[float, Solution]]:
+        """The values that one process chose between two solved ends, each with its solution."""
+        cover = self.covering(min(ends), max(ends), tol, ends)
+        return [(cover.axis.value(one.x), one.solution) for one in cover.knots]
 
 
 def _solve(
     problem: Problem, parameter: str, value: float, backend: str | Backend, options: dict[str, Any]
 ) -> Solution:
     return with_parameter(problem, parameter, value).solve(backend, **options)
+
+
+def search(axis: Axis, tol: float, solve: Solve) -> Cover:
+    """Solve at both ends, and then where the gap is largest, until the gap is at most ``tol`` everywhere.
+
+    ``solve(value, start)`` solves the problem at a value, with a warm start from a neighbour's solution.
+    Intervals that more solutions cannot close are left as they are: `Cover.uncovered` names them.
+    """
+    if axis.low == axis.high:
+        return Cover(axis, [knot(axis, axis.low, solve(axis.low, None))])
+    falling = axis.parameter == "weight"  # a kernel of too high a rank is the better start
+    last, first = (axis.high, axis.low) if falling else (axis.low, axis.high)
+    one = knot(axis, last, solve(last, None))
+    two = knot(axis, first, solve(first, one.solution))
+    left, right = (two, one) if falling else (one, two)
+    knots, done, waiting = [left, right], [], [between(axis, left, right)]
+    while waiting:
+        piece = waiting.pop()
+        value = None if piece.gap <= tol else _next(axis, piece, tol, first=len(knots) == 2)
+        if value is None:
+            done.append(piece)
+            continue
+        beside = piece.right if falling else piece.left
+        other = piece.left if falling else piece.right
+        start = beside.solution if beside.solution.V is not None else other.solution
+        new = knot(axis, value, solve(value, start))
+        knots.append(new)
+        waiting += [between(axis, piece.left, new), between(axis, new, piece.right)]
+    return Cover(axis, knots, done)
+
+
+def _next(axis: Axis, piece: Between, tol: float, first: bool) -> float | None:
+    """The value that splits an interval, near the crossing of its lines; None if a split does not help."""
+    a, b = axis.value(piece.left.x), axis.value(piece.right.x)
+    width = float(np.log(b / a))
+    certified = [_certified(one, tol) for one in (piece.left, piece.right)]
+    least = NARROW if all(certified) else GIVEN_UP if any(certified) or first else np.inf
+    if width <= least:
+        return None
+    share = float(np.log(axis.value(piece.x) / a)) / width if all(certified) else 0.5
+    value = float(a * np.exp(width * np.clip(share, EDGE, 1 - EDGE)))
+    return value if a < value < b else None
+
+
+def _certified(one: Knot, tol: float) -> bool:
+    """Whether both bounds of a knot serve: more knots between two such knots close the gap."""
+    found = one.certificate
+    finite = bool(np.isfinite([*one.line, one.point]).all())
+    return finite and found is not None and found.certifies(tol)

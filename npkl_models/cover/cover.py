@@ -16,10 +16,20 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import relative_gap
-from npkl_models.cover.knots import Knot, knot, mixture, objectives_of_one_kernel, owed
+from npkl_models.cover.knots import (
+    ROUNDING,
+    Ends,
+    Knot,
+    crossing,
+    knot,
+    largest_gap,
+    line,
+    mixture,
+    objectives_of_one_kernel,
+    owed,
+)
 from npkl_models.cover.multipliers import mixed_bound
 from npkl_models.cover.parameters import Axis
-from npkl_models.cover.pieces import ROUNDING, Ends, crossing, largest_gap, line
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import real_array

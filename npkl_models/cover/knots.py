@@ -19,7 +19,6 @@ from npkl_models.certify.points import Given
 from npkl_models.certify.targets import target_of
 from npkl_models.cover.multipliers import DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
-from npkl_models.cover.pieces import Ends
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array
@@ -31,8 +30,10 @@ from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 INF = float("inf")
+ROUNDING = 16 * UNIT  # relative error of a line, a chord or a gap in floating point, and more
 NOTHING = {True: (INF, INF), False: (-INF, -INF)}  # no upper line, no lower line
 SMALLEST, LARGEST = 1e-100, 1e100  # units within which products neither under- nor overflow
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +114,42 @@ def mixture(one: Array, other: Array, u: float) -> Array:
     """A factor of (1 - u) K + u K' from factors of K and K'."""
     parts = [np.sqrt(share) * V for share, V in ((1 - u, one), (u, other)) if share > 0]
     return np.hstack(parts)
+
+
+def line(x: float, ends: Ends, values: Ends, towards: float) -> float:
+    """The value at x of the line through two points, rounded ``towards`` +1 (up) or -1 (down)."""
+    (a, b), (u, v) = ends, values
+    if u == v or a == b:
+        return u
+    if not (np.isfinite(u) and np.isfinite(v)):
+        return u if x == a else v if x == b else towards * float("inf")
+    left, right = (b - x) / (b - a) * u, (x - a) / (b - a) * v
+    return left + right + towards * ROUNDING * (abs(left) + abs(right))
+
+
+def crossing(ends: Ends, one: Ends, other: Ends) -> float:
+    """The coordinate at which two lines through the same two coordinates cross; the middle if none is."""
+    (a, b), d, e = ends, one[0] - other[0], one[1] - other[1]
+    if not (np.isfinite(d) and np.isfinite(e)) or d == e:
+        return 0.5 * (a + b)
+    return float(np.clip(a + (b - a) * (d / (d - e)), a, b))
+
+
+def largest_gap(upper: Ends, lower: Ends, reference: Ends) -> float:
+    """The largest relative gap between two lines over an interval, from the values at its two ends.
+
+    The relative gap is (U - L) / (r + |U| + |L|). U and L are affine, and the reference value r is concave.
+    Where U and L keep their signs, the numerator is affine and the denominator concave, so the gap is
+    quasi-convex, and no value inside exceeds both ends. The absolute value of a line that changes its sign is
+    left out of the denominator, which can only raise the result.
+    """
+    size: Array = np.array(reference, dtype=float)
+    for values in (upper, lower):
+        if not all(map(np.isfinite, values)):
+            return float("inf")
+        if values[0] * values[1] >= 0:
+            size = size + np.abs(values)
+    gap = np.array(upper) - np.array(lower)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(gap <= 0, np.where(size > 0, gap / size, 0.0), gap / size)
+    return float(np.max(share)) + 4 * ROUNDING  # values inside are charged for rounding twice

@@ -21,10 +21,10 @@ from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
 from npkl_models.recipe.made import Made
 from npkl_models.show.page import svg
+from npkl_models.show.plots.style import POINTS, evenly
 
 FEW = 2  # the number of clusters if neither the form nor the data have one
 BETWEEN = 12  # number of weights that are shown between two weights of a path
-SHOWN = 400  # the largest number of rows of a history that are sent
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,8 @@ def between_numbers(path: Path, gamma: float) -> dict[str, Any]:
 
 def thinned(history: History) -> dict[str, Array]:
     """The columns of a history, thinned to a few rows that include the last row and all rows with a bound."""
-    count = len(history)
-    kept = np.linspace(0, count - 1, min(SHOWN, count)).round().astype(np.intp)
-    if count > SHOWN:
-        kept = np.union1d(kept, np.flatnonzero(np.isfinite(history.bound))[-SHOWN:])
+    bounded = np.flatnonzero(np.isfinite(history.bound))[-POINTS:]
+    kept = np.union1d(evenly(np.arange(len(history)), POINTS), bounded)
     return {name: history[name][kept] for name in history.columns}
 
 

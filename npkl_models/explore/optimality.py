@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from npkl_models.linalg import Array, dense, gram_eigenvalues
+from npkl_models.model.mistakes import ROUNDED
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.show.explain import dual_summands, explain, explain_dual, summands
 from npkl_models.show.page import mathml
 
-ROUNDED = 1e-9  # smaller eigenvalues, relative to the largest, count as zero
 LARGEST = 2_000
 """The largest order of a slack whose spectrum is computed for the page."""
 

@@ -17,7 +17,6 @@ from npkl_models.interrupts import forget
 
 HOST = "127.0.0.1"
 PACKAGES = ("uvicorn", "starlette", "matplotlib")
-QUEUE = 128  # number of connections that may wait for the server
 GRACE = 1  # seconds for open streams when the server ends
 LONGEST_STATE = 2_000  # largest number of characters of a state
 
@@ -35,7 +34,7 @@ def serve(
     listening = _listen(port)
     port = listening.getsockname()[1]
     address = f"http://{HOST}:{port}/?token={token}{fragment}"
-    listening.listen(QUEUE)  # a browser that comes early is not refused
+    listening.listen()  # a browser that comes early is not refused
     session: Any = None
     alone = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if alone else None

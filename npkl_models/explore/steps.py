@@ -21,6 +21,7 @@ from npkl_models.linalg.compile import seconds_compiling
 from npkl_models.model.statement import Statement
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
+from npkl_models.show.plots.style import POINTS, evenly
 
 MOST_POINTS = 300  # the largest number of points whose iterates are judged
 SHOWN = 60  # the largest number of iterates shown; of more, the first ones and then fewer and fewer
@@ -28,7 +29,6 @@ FIRST = 20
 KEPT = 3_000  # the largest number of factors that are kept while the solver runs
 MOST_RACING = 500  # the largest number of points of a race; up to it one thread computes
 EQUAL = 1.2  # a smaller ratio of times counts as a draw
-POINTS = 400  # the largest number of points of a curve
 
 
 class Step(NamedTuple):
@@ -172,8 +172,7 @@ class Lane:
     def numbers(self) -> dict[str, Any]:
         """The curve and the result, for the page."""
         rows, found = np.array(self.rows).reshape(-1, 3), self.solution
-        kept = np.unique(np.linspace(0, len(rows) - 1, min(POINTS, len(rows))).astype(int))
-        seconds, objective, bound = rows[kept].T
+        seconds, objective, bound = evenly(rows, POINTS).T
         return {
             "name": self.name, "seconds": seconds, "objective": objective, "bound": bound,
             "total": self.seconds, "status": "" if found is None else found.status.name, "gap": self.gap,

@@ -16,7 +16,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.explore import answers, optimality, steps
 from npkl_models.explore.answers import Answer
 from npkl_models.explore.form import Form, audited
-from npkl_models.explore.jobs import EVERY, Job
+from npkl_models.explore.jobs import Job
 from npkl_models.path import regularization_path
 from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
@@ -34,7 +34,7 @@ def run(job: Job, form: Form, made: Made) -> None:
     def watch(row: Iterate) -> bool:
         nonlocal last
         small = row.V is not None and len(row.V) == made.problem.n <= steps.MOST_POINTS
-        if small and time.perf_counter() - last >= max(PAUSE, EVERY):
+        if small and time.perf_counter() - last >= PAUSE:
             last = time.perf_counter()
             numbers = optimality.numbers(made.problem, cast(np.ndarray, row.V))
             job.tell("conditions", numbers=numbers, live=True, iteration=row.iteration)

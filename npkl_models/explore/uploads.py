@@ -18,11 +18,11 @@ from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError, chosen
 from npkl_models.explore.requests import MOST_FILE
 from npkl_models.files.atomic import write_bytes
+from npkl_models.linalg.entries import MOST
 from npkl_models.model.scales import unscaled
 from npkl_models.recipe.fields import LONGEST, short
 
 LONGEST_NAME = 120  # the largest number of bytes of a file's name
-MOST_POINTS = 2**31  # the number of points for the check of a file of pairs, before its points are known
 
 
 class Uploads:
@@ -79,7 +79,7 @@ def _points(path: Path, **columns: str) -> str:
 
 
 def _pairs(path: Path) -> str:
-    pairs = read_pairs(path, MOST_POINTS)
+    pairs = read_pairs(path, MOST)  # its points are not known yet
     return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import finite, real_array, whole_array, whole_number
-from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
+from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, difference
 from npkl_models.model.functional import Functional
 
 MANY, UNNAMED = 100_000, 100  # more points than this must be named by a comparison, but for one in so many
@@ -57,9 +56,8 @@ def differences(rows: Index, n: int) -> Functional:
     if rows.shape[1] == 3:
         return DistanceDifferences(n, tuple(rows.T))
     i, j, k, end = rows.T
-    one = sp.eye_array(len(rows), format="csr")
     ends = np.concatenate([i, k]), np.concatenate([j, end])
-    return DistanceCombinations(n, ends, sp.hstack([one, -one], format="csr"))
+    return DistanceCombinations(n, ends, difference(len(rows)))
 
 
 def read_comparisons(given: ArrayLike, what: str) -> Index:

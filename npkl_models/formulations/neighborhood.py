@@ -105,9 +105,7 @@ def pairs_within(members: Index) -> tuple[Index, Index]:
 
 def _beside(n: int, pairs: Index, neighbor: Index) -> Index:
     """Pairs (k, 2) of neighbours of one point, without pairs of points that are neighbours themselves."""
-    a, b = np.triu_indices(neighbor.shape[1], 1)
-    both = np.sort(np.stack([neighbor[:, a].ravel(), neighbor[:, b].ravel()], axis=1), axis=1)
-    code = np.setdiff1d(both @ [n, 1], pairs @ [n, 1])
+    code = np.setdiff1d(pairs_within(neighbor)[0] @ [n, 1], pairs @ [n, 1])
     return np.stack(np.divmod(code, n), axis=1).astype(np.intp)
 
 

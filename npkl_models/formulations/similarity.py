@@ -16,11 +16,11 @@ from npkl_models.model.basis import Basis, orthonormal, wavelets_of
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.losses import Loss
+from npkl_models.model.mistakes import ROUNDED
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.problem import Problem
 
-SURE = 1e-9  # C is refused if it is too small by this share, which is more than rounding
 SLACKS = ("hinge", "squared_hinge")
 
 
@@ -142,7 +142,7 @@ def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, hinge: bool)
                 f"similar pairs must differ along all {basis.size} directions of the features, got one along "
                 f"which no similar pair differs and points could move apart; use fewer features, or {remedy}"
             )
-    if hinge and least + doubt < 1 - SURE:
+    if hinge and least + doubt < 1 - ROUNDED:
         raise ProblemError(
             "the smallest eigenvalue of C times the Laplacian of the similar pairs must be at least one, or "
             f"the hinge is unbounded, got {least:.3g}; multiply C by {1 / least:.3g} or more, or {remedy}"

@@ -46,8 +46,7 @@ class Box:
 
     def conjugate(self, y: Array) -> float:
         """The sum of f*(y)."""
-        total = float(self.b @ y + 0.5 * (self.q @ y**2))
-        return total + float(self._entropies(y).sum()) if self.mixed.any() else total
+        return float(np.sum(self.each(y)))
 
     def each(self, y: Array) -> Array:
         """f*(y) of each multiplier."""

@@ -15,6 +15,12 @@ from npkl_models.linalg.owned import owned_sparse, real_matrix
 from npkl_models.model.functional import Functional, Triplets
 
 
+def _triplets(owner: Index, i: Index, j: Index, a: Array) -> Triplets:
+    """The entries of the sums of ``a`` times squared distances, by owner."""
+    ends = np.concatenate([i, j, i]), np.concatenate([i, j, j])
+    return Triplets(np.tile(owner, 3), *ends, np.concatenate([a, a, -2 * a]))
+
+
 class SquaredDistances(Functional):
     """Squared distances in feature space: z_e = K[i, i] + K[j, j] - 2 K[i, j].
 
@@ -33,13 +39,7 @@ class SquaredDistances(Functional):
 
     def triplets(self) -> Triplets:
         i, j = self.indices
-        owner, one = np.arange(i.size), np.ones(i.size)
-        return Triplets(
-            np.tile(owner, 3),
-            np.concatenate([i, j, i]),
-            np.concatenate([i, j, j]),
-            np.concatenate([one, one, -2 * one]),
-        )
+        return _triplets(np.arange(i.size), i, j, np.ones(i.size))
 
     def value_of_factor(self, V: Array) -> Array:
         """The values ||v_i - v_j||^2, computed from differences of rows so that far points lose no digits."""
@@ -58,7 +58,27 @@ class SquaredDistances(Functional):
         return super().size_of_factor(V)  # the lengths of the rows, for points that should coincide
 
 
-class DistanceDifferences(Functional):
+class OfDistances(Functional):
+    """Base class of z = A D, with D squared distances and A a sparse matrix."""
+
+    distances: SquaredDistances
+    combination: Matrix  # A: a row for each value, and a column for each distance
+
+    def value_of_factor(self, V: Array) -> Array:
+        return np.asarray(self.combination @ self.distances.value_of_factor(V))
+
+    def size_of_factor(self, V: Array) -> Array:
+        return np.asarray(abs(self.combination) @ self.distances.value_of_factor(V))
+
+    def scale_of_factor(self, V: Array) -> Array:
+        return np.asarray(abs(self.combination) @ self.distances.scale_of_factor(V))
+
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        each = self.distances.change_of_factor(V, off)
+        return np.asarray(abs(self.combination) @ each) * (1 + 1e-9)
+
+
+class DistanceDifferences(OfDistances):
     """Differences of squared distances: z_e = D_ij - D_ik, which compare two distances from one point."""
 
     kind = "distance differences"
@@ -68,26 +88,12 @@ class DistanceDifferences(Functional):
         r"(\delta_i - \delta_j) (\delta_i - \delta_j)' - (\delta_i - \delta_k) (\delta_i - \delta_k)'"
     )
 
-    def value_of_factor(self, V: Array) -> Array:
-        near, far = (side.value_of_factor(V) for side in self._sides)
-        return near - far
-
-    def size_of_factor(self, V: Array) -> Array:
-        near, far = (side.value_of_factor(V) for side in self._sides)
-        return near + far
-
-    def scale_of_factor(self, V: Array) -> Array:
-        near, far = (side.scale_of_factor(V) for side in self._sides)
-        return near + far
-
-    def change_of_factor(self, V: Array, off: Array) -> Array:
-        near, far = (side.change_of_factor(V, off) for side in self._sides)
-        return near + far
-
-    @property
-    def _sides(self) -> tuple[SquaredDistances, SquaredDistances]:
+    def __init__(self, n: int, indices: Sequence[ArrayLike] = ()) -> None:
+        super().__init__(n, indices)
         i, j, k = self.indices
-        return SquaredDistances(self.n, (i, j)), SquaredDistances(self.n, (i, k))
+        both = SquaredDistances(self.n, (np.tile(i, 2), np.concatenate([j, k])))
+        object.__setattr__(self, "distances", both)
+        object.__setattr__(self, "combination", difference(i.size))
 
     def triplets(self) -> Triplets:
         i, j, k = self.indices  # K_ii is in both distances
@@ -100,7 +106,13 @@ class DistanceDifferences(Functional):
         )
 
 
-class DistanceCombinations(Functional):
+def difference(count: int) -> Matrix:
+    """The matrix of the differences of the first ``count`` numbers and the next ``count``."""
+    one = sp.eye_array(count, format="csr")
+    return sp.hstack([one, -one], format="csr")
+
+
+class DistanceCombinations(OfDistances):
     """z = A D, with D the squared distances of some pairs of points and A a sparse matrix.
 
     Parameters
@@ -116,8 +128,6 @@ class DistanceCombinations(Functional):
     arity = 0  # no index names a point in each value
     latex = r"\textstyle\sum_{(i,j)} a_{e,ij} D_{ij}"
     latex_matrix = r"\textstyle\sum_{(i,j)} a_{e,ij} (\delta_i - \delta_j) (\delta_i - \delta_j)'"
-    distances: SquaredDistances
-    combination: Matrix
 
     def __init__(self, n: int, indices: Sequence[ArrayLike], combination: ArrayLike | Matrix) -> None:
         super().__init__(n)
@@ -172,26 +182,7 @@ class DistanceCombinations(Functional):
     def triplets(self) -> Triplets:
         A = self.combination.tocoo()
         i, j = (end[A.col] for end in self.distances.indices)
-        owner: Index = A.row.astype(np.intp)
-        return Triplets(
-            np.tile(owner, 3),
-            np.concatenate([i, j, i]),
-            np.concatenate([i, j, j]),
-            np.concatenate([A.data, A.data, -2 * A.data]),
-        )
-
-    def value_of_factor(self, V: Array) -> Array:
-        return np.asarray(self.combination @ self.distances.value_of_factor(V))
-
-    def size_of_factor(self, V: Array) -> Array:
-        return np.asarray(abs(self.combination) @ self.distances.value_of_factor(V))
-
-    def scale_of_factor(self, V: Array) -> Array:
-        return np.asarray(abs(self.combination) @ self.distances.scale_of_factor(V))
-
-    def change_of_factor(self, V: Array, off: Array) -> Array:
-        each = self.distances.change_of_factor(V, off)
-        return np.asarray(abs(self.combination) @ each) * (1 + 1e-9)
+        return _triplets(A.row.astype(np.intp), i, j, A.data)
 
     def operator(self, Q: Matrix | None = None) -> Matrix:
         product = self.combination @ self.distances.operator(Q)

@@ -16,7 +16,6 @@ from npkl_models.linalg.owned import finite, real_matrix, whole_number
 from npkl_models.model.basis import Basis, orthonormal
 
 SAME = 1e-8  # relative to the largest entry of L: eigenvalues closer than this count as one
-SPARE = 5  # further eigenvalues, which show whether the last wanted one is complete
 SHIFT = 1e-4  # relative to the largest entry of L: shift-invert Lanczos searches around minus this
 
 
@@ -61,8 +60,8 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     if size + skip > n:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
     _check_connected(L, skip)
-    scale, spare = max(float(abs(L).max()), 1e-300), SPARE
-    while True:  # until all eigenvectors of the last wanted eigenvalue are there
+    scale, spare = max(float(abs(L).max()), 1e-300), 1
+    while True:  # until a spare eigenvalue shows that all eigenvectors of the last wanted one are there
         values, vectors = _smallest(L, min(n, size + skip + spare))
         if values.size == n or values[-1] - values[size + skip - 1] > SAME * scale:
             break

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import TINY, UNIT, Array, Mask
 from npkl_models.model import rounding
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
+from npkl_models.model.functionals import SquaredDistances, Trace
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
@@ -92,7 +92,7 @@ def diagonal_floor(problem: Statement) -> float:
 
 def bounded_diagonal(constraint: Constraint) -> Mask:
     """Which values of a constraint are entries K_ii with an upper bound, whose multipliers may grow."""
-    return diagonal_of(constraint.functional) & np.isfinite(constraint.upper)
+    return constraint.functional.on_diagonal & np.isfinite(constraint.upper)
 
 
 def _floor_of(problem: Statement, held: list[Mask]) -> float:
@@ -130,9 +130,8 @@ def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
     weight, target = np.zeros(problem.n), np.zeros(problem.n)
     for term in problem.losses:
         if term.loss.quadratic and term.loss.curvature > 0:
-            i = diagonal_of(term.functional)
             t = term.target
-            i &= (term.loss.value(t, t) == 0) & (term.loss.derivative(t, t) == 0)
+            i = term.functional.on_diagonal & (term.loss.value(t, t) == 0) & (term.loss.derivative(t, t) == 0)
             if not i.any():
                 continue
             index = term.functional.indices[0][i]

@@ -21,8 +21,6 @@ from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import Owner, frozen, whole_array, whole_number
 from npkl_models.model.incidence import Incidence
 
-SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
-
 
 class Triplets(NamedTuple):
     """The non-zero entries of all M_e: z[owner] += coefficient * K[row, column]."""
@@ -192,20 +190,12 @@ class Functional(Owner, ABC):
 def svec_rows(t: Incidence, Q: Array) -> Array:
     """The matrix A (m x s(s+1)/2) of values of K = Q U Q' by their triplets; see `svec`."""
     first, second = np.triu_indices(Q.shape[1])
-    scale = np.where(first == second, 0.5, np.sqrt(0.5))
-    out = np.zeros((t.size, first.size))
-    step = max(1, SVEC_CHUNK // first.size)
-    for start in range(0, t.owner.size, step):
-        part = slice(start, start + step)
-        left, right = Q[t.row[part]], Q[t.column[part]]
-        outer = left[:, first] * right[:, second] + left[:, second] * right[:, first]
-        outer *= t.coefficient[part, None]
-        here, place = np.unique(t.owner[part], return_inverse=True)
-        if here.size == outer.shape[0]:
-            out[t.owner[part]] += scale * outer
-            continue
-        gather = sp.csr_array((np.ones(place.size), (place, np.arange(place.size))))
-        out[here] += scale * (gather @ outer)
+    every = np.arange(t.owner.size)
+    gather = sp.csr_array((t.coefficient, (t.owner, every)), shape=(t.size, every.size))
+    out = np.empty((t.size, first.size))
+    for k, (a, b) in enumerate(zip(first, second, strict=True)):
+        both = Q[t.row, a] * Q[t.column, b] + Q[t.row, b] * Q[t.column, a]
+        out[:, k] = (gather @ both) * (0.5 if a == b else np.sqrt(0.5))
     return out
 
 

@@ -154,14 +154,11 @@ FUNCTIONALS: dict[str, type[Functional]] = {
 
 def diagonal_of(functional: Functional) -> Mask:
     """Mask of the values that are entries K_ii."""
-    if not isinstance(functional, Entries):
-        return np.zeros(functional.size, dtype=bool)
-    i, j = functional.indices
-    return i == j
+    return functional.on_diagonal
 
 
 def squares(f: Functional) -> Mask:
     """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1 and tr K."""
     if isinstance(f, Entries):
-        return diagonal_of(f)
+        return f.on_diagonal
     return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum, Trace)))

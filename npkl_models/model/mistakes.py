@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import Array, Index
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, SquaredDistances
+from npkl_models.model.distances import DistanceCombinations, OfDistances, SquaredDistances
 from npkl_models.model.functional import Functional
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
@@ -138,10 +138,7 @@ def _contradictions(problem: Statement) -> Iterator[Said]:
 
 def _compared(f: Functional) -> tuple[Index, Index] | None:
     """The near and the far pair of each comparison, as a code; None for other functionals."""
-    if isinstance(f, DistanceDifferences):
-        i, j, k = f.indices
-        return _code(i, j, f.n), _code(i, k, f.n)
-    if not isinstance(f, DistanceCombinations):
+    if not isinstance(f, OfDistances):
         return None
     A = f.combination.tocoo()
     i, j = f.distances.indices

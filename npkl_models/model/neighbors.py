@@ -15,12 +15,11 @@ from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
 
 APPROXIMATE_FROM = 50_000  # points
-HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions, approximate searches begin at fewer points
-CHUNK = 5_000  # points of one query
+HIGH_DIMENSION = 50  # in so many dimensions, approximate searches begin at MANY points
+MANY = 10_000  # points from which threads save time
 TREE = 4  # largest dimension in which exact search by a tree is the quickest at any size
 TREE_EXACT = 15  # largest dimension in which a tree is the quickest exact search of many points
 CELLS, PROBED = 4.0, 48  # cells, over the square root of n, and cells that are searched for each point
-TRAINED = 64  # points of a cell that determine its place
 FLAT = 2_000  # most points at which all points are compared
 BLURRED = 1e-4  # share of a point's size: single precision cannot tell nearer neighbours apart
 SEARCHES = ("auto", "exact", "approximate")
@@ -80,7 +79,7 @@ def neighbors_among(n: int, n_neighbors: Any) -> int:
 
 
 def _is_large(n: int, d: int) -> bool:
-    return d > TREE and (n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= HIGH_FROM))
+    return d > TREE and (n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= MANY))
 
 
 def _exact(X: Any, count: int, metric: str, euclidean: bool) -> tuple[Array, Index]:
@@ -90,16 +89,11 @@ def _exact(X: Any, count: int, metric: str, euclidean: bool) -> tuple[Array, Ind
         ask: Search = partial(cKDTree(X).query, k=count + 1, workers=_threads(X))
     else:
         ask = _asked_of_sklearn(X, count, metric)
-    parts = []
-    for start in range(0, X.shape[0], CHUNK):
-        own = np.arange(start, min(start + CHUNK, X.shape[0]))
-        distance, neighbor = ask(X[start : start + CHUNK])
-        parts.append(_without_self(distance, neighbor, own))
-    return np.concatenate([d for d, _ in parts]), np.concatenate([i for _, i in parts])
+    return _without_self(*ask(X))
 
 
 def _threads(X: Any) -> int:
-    return -1 if X.shape[0] >= CHUNK else 1  # for few points, threads cost more than they save
+    return -1 if X.shape[0] >= MANY else 1
 
 
 def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
@@ -130,12 +124,13 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     index: Any = faiss.IndexFlatL2(d)
     if n > FLAT:
         index = faiss.IndexIVFFlat(index, d, int(CELLS * np.sqrt(n)))
-        index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, TRAINED
+        index.cp.min_points_per_centroid = 1  # or faiss complains
         index.nprobe = PROBED
         index.train(points)
     index.add(points)
     neighbor = index.search(points, count + 1)[1].astype(np.intp)
-    distance = _distances(X, np.maximum(neighbor, 0))
+    found = np.maximum(neighbor, 0)
+    distance = np.stack([np.linalg.norm(X[near] - X, axis=1) for near in found.T], axis=1)
     sizes = farthest * np.abs(points).max(axis=1).astype(float)
     blurred = distance[:, -1] <= BLURRED * sizes
     lacking = np.flatnonzero((neighbor < 0).any(axis=1) | blurred)  # too few points in the cells, or blurred
@@ -143,25 +138,14 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
         distance[lacking], neighbor[lacking] = _asked_of_sklearn(X, count, "euclidean")(X[lacking])
     order = np.argsort(distance, axis=1, kind="stable")
     ordered = np.take_along_axis(distance, order, axis=1), np.take_along_axis(neighbor, order, axis=1)
-    return _without_self(*ordered, np.arange(n))
+    return _without_self(*ordered)
 
 
-def _distances(X: Array, neighbor: Index) -> Array:
-    """The distances from each point to its neighbours, for a chunk of points at a time."""
-    out = np.empty(neighbor.shape)
-    for start in range(0, len(X), CHUNK):
-        part = slice(start, start + CHUNK)
-        out[part] = np.linalg.norm(X[neighbor[part]] - X[part, None], axis=2)
-    return out
-
-
-def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, Index]:
+def _without_self(distance: Array, neighbor: Index) -> tuple[Array, Index]:
     """Drop each point from its own list, or the last neighbour if duplicates hide the point."""
     m, k = neighbor.shape
-    drop = neighbor == own[:, None]
-    drop[~drop.any(axis=1), -1] = True
-    keep = ~drop
-    keep[keep.sum(axis=1) > k - 1, -1] = False
+    keep = neighbor != np.arange(m)[:, None]
+    keep[keep.all(axis=1), -1] = False
     return distance[keep].reshape(m, k - 1), neighbor[keep].reshape(m, k - 1)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,9 @@ from npkl_models.linalg.owned import shell
 from npkl_models.model.facts import fact
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.rounding import UNTOUCHED
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
-
-SMALL = 1e-290  # smaller numbers may lose digits in a change of units
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class Units:
 
     def _rounded(self, inner: float, towards: float) -> float:
         out = self.value(inner)
-        small = self.cost * self.root * self.root != 1.0 and abs(out) < SMALL and inner != 0.0
+        small = self.cost * self.root * self.root != 1.0 and abs(out) < UNTOUCHED and inner != 0.0
         return math.nextafter(out, towards) if small else out
 
     def inner_value(self, value: float) -> float:
@@ -145,11 +143,12 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
 def _exact(problem: Statement, units: Units) -> bool:
     """Whether a change to binary units and back restores all numbers to the last bit."""
     back = _in_units(units.problem, 1 / units.cost, 1 / units.root).problem
-    same = np.array_equal(back.cost.data, problem.cost.data) and back.regularizer == problem.regularizer
-    same = same and all(a.loss == b.loss for a, b in zip(back.losses, problem.losses, strict=True))
-    pairs: list[tuple[Any, Any]] = [
-        *((a.weight, b.weight) for a, b in zip(back.losses, problem.losses, strict=True)),
-        *((a.target, b.target) for a, b in zip(back.losses, problem.losses, strict=True)),
-        *((a.value, b.value) for a, b in zip(back.constraints, problem.constraints, strict=True)),
-    ]
-    return bool(same) and all(np.array_equal(a, b) for a, b in pairs)
+    same = all(map(np.array_equal, _numbers(back), _numbers(problem)))
+    same = same and back.regularizer == problem.regularizer
+    return same and all(a.loss == b.loss for a, b in zip(back.losses, problem.losses, strict=True))
+
+
+def _numbers(problem: Statement) -> list[Array]:
+    """The numbers of a problem that a change of units changes."""
+    of_losses = (part for term in problem.losses for part in (term.weight, term.target))
+    return [problem.cost.data, *of_losses, *(part.value for part in problem.constraints)]

@@ -118,7 +118,7 @@ def _plan(problem: Statement, options: ConicOptions) -> PrintedSQLPPlan:
 
     form = replace(SQLP, name="printed_sqlp")
     given, q, s = with_solver(problem, options, form), ReducedQuadratic.of(problem), problem.order
-    B, _ = rank_revealing_factor(_quadratic(problem.Q, _parts(problem)))
+    B = rank_revealing_factor(_quadratic(problem.Q, _parts(problem)))
     U = cp.Variable((s, s), symmetric=True, name="U")
     y = cp.vec(U, order="C")
     written, cone = write_sqlp(q, B, y), U >> 0

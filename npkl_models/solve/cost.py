@@ -56,6 +56,22 @@ class Cost:
         return replace(self, hopeless=f"would need about {self.bytes / 1e9:.3g} GB of memory")
 
 
+@dataclass
+class Allowance:
+    """A limit on the work of a run, counted from sizes alone in seconds of the calibrated machine.
+
+    So the same run ends at the same iteration on any machine, whatever else the machine does.
+    """
+
+    most: float = float("inf")  # work that the run may do
+    used: bool = False  # whether the allowance has ended the run
+
+    def ends(self, work: float) -> bool:
+        """Whether the run should end after so much work."""
+        self.used = work > self.most
+        return self.used
+
+
 def proof_seconds(order: int) -> float:
     """Predicted seconds of the certificate at the end of a run; 0 above the order of dense factorisations."""
     return PROOF * float(order) ** 3 if order <= DENSE_CHOLESKY else 0.0

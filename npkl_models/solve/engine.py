@@ -26,7 +26,7 @@ class Engine(ABC):
     residual: float  # scale-free estimate of the relative gap that non-stationarity costs
     finisher: Engine | None = None  # the engine that has taken over
     note: str = ""  # a note on this run for the solution's message
-    work: float = 0.0  # counted work of the iterations (`allowance`); 0 if the engine does not count
+    work: float = 0.0  # counted work of the iterations (`Allowance`); 0 if the engine does not count
     measured: Mapping[str, float] = {}  # further columns of the history
     first_look: float = FIRST_LOOK  # no certificate while the residual is above this multiple of tol
     met: bool | None = None  # whether the source's own criterion holds; None if the certificate decides

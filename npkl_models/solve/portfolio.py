@@ -3,7 +3,7 @@
 The time of a first-order solver depends on the condition of the problem; that of a sure solver does not, and
 can be predicted. The first-order solver may do three times as much work as is predicted for the sure solver.
 Then it hands over. Together the two need at most about four times the work of the better one. Work is counted
-(`allowance`), not timed.
+(`Allowance`), not timed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
@@ -21,9 +19,8 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.step import Smaller, Step
 from npkl_models.presolve.steps import PARTS
-from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.candidates import START, candidates, first_of, usable
-from npkl_models.solve.cost import Cost
+from npkl_models.solve.cost import Allowance, Cost
 from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
 from npkl_models.solve.registry import backends
@@ -114,7 +111,7 @@ class Portfolio:
             return self.in_stages(problem, options, limit, costs=costs)
         step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
         smaller = step.apply(problem)
-        own = options | {"tol": SHARPER * _tol(options)}
+        own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
         found = self._in_turn(smaller, own, limit, rest, type(problem))
         V, y = smaller.undo(*points(smaller, found))
         words = step.words.format(len(smaller.problems))
@@ -142,14 +139,14 @@ class Portfolio:
         """
         free = limit == WITHOUT_END and options.get("callback") is None
         if len(smaller.problems) > 1 and free and not here():
-            solve = partial(_numbered, kind, self, options, steps)
-            return [one for _, one in sorted(spread(solve, enumerate(smaller.problems)), key=itemgetter(0))]
+            given = [(kind, self, options, steps, part) for part in smaller.problems]
+            return list(spread(_part, given))
         started, found, own = time.perf_counter(), list[Solution](), dict(options)
         for part in smaller.problems:
             left = limit - (time.perf_counter() - started)
             if options.get("callback") is not None:
                 own["callback"] = of_all(options["callback"], smaller, found)
-            found.append(self._presolved(part, *_within(left, own), steps))
+            found.append(self._presolved(part, _within(left, own), left, steps))
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         return found
@@ -180,27 +177,21 @@ class Portfolio:
         return _summed(best, attempts, cut)
 
 
-def _numbered(
-    kind: type[Statement], portfolio: Portfolio, options: dict[str, Any], steps: tuple[Step, ...], k: int,
+def _part(
+    kind: type[Statement], portfolio: Portfolio, options: dict[str, Any], steps: tuple[Step, ...],
     part: Statement,
-) -> tuple[int, Solution]:  # fmt: skip
-    """The solution of a part, with its number; the module of the class ``kind`` registers all backends."""
-    return k, portfolio._presolved(part, options, WITHOUT_END, steps)
+) -> Solution:  # fmt: skip
+    """The solution of a part; the module of the class ``kind`` registers all backends."""
+    return portfolio._presolved(part, options, WITHOUT_END, steps)
 
 
-def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:
-    """The options with the time that is left as their time limit, and that time."""
-    if left == WITHOUT_END:
-        return options, left
-    return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
+def _within(left: float, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the time that is left as their time limit."""
+    return options if left == WITHOUT_END else options | {"time_limit": max(left, 1e-3)}
 
 
 AUTO = Portfolio()
 """The portfolio that ``backend="auto"`` stands for."""
-
-
-def _tol(options: Mapping[str, Any]) -> float:
-    return Options(tol=options.get("tol", Options.tol)).tol
 
 
 def _attempt(
@@ -209,9 +200,7 @@ def _attempt(
 ) -> Solution | None:  # fmt: skip
     """Run one backend within its allowance, from the best point so far."""
     backend = backends()[name]
-    own = usable(backend, options)
-    if seconds < WITHOUT_END:
-        own["time_limit"] = max(seconds, 1e-3)
+    own = _within(seconds, usable(backend, options))
     near = best is not None and best.V is not None and best.certificate.relative_gap < FAR_OFF
     if near and START in backend.option_names:
         own[START] = best

@@ -12,7 +12,7 @@ from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units
 from npkl_models.presolve.step import Smaller
-from npkl_models.solve.allowance import Allowance
+from npkl_models.solve.cost import Allowance
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import BROKEN, RunMonitor, progress_log, quiet

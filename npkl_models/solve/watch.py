@@ -23,8 +23,7 @@ from npkl_models.linalg.compile import clock
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units
-from npkl_models.solve.allowance import Allowance
-from npkl_models.solve.cost import certificate_seconds
+from npkl_models.solve.cost import Allowance, certificate_seconds
 from npkl_models.solve.options import Options
 
 logger = logging.getLogger("npkl_models")

@@ -290,8 +290,8 @@ def test_the_diagonal_that_equalities_fix_is_the_least_that_they_say():
     ]
     problem = nm.Problem(COST, (FREE, *parts))
     np.testing.assert_array_equal(facts.top_of_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
-    np.testing.assert_array_equal(facts.diagonal_of(parts[0].functional), [True, True, False])
-    assert not facts.diagonal_of(PATH).any()
+    np.testing.assert_array_equal(parts[0].functional.on_diagonal, [True, True, False])
+    assert not PATH.on_diagonal.any()
 
 
 def test_a_factor_that_goes_to_zero_lowers_no_slack():

@@ -89,11 +89,11 @@ def test_svec_is_an_isometry_and_the_quadratic_is_the_objective(s, n, seed):
     assert quadratic.rank == np.linalg.matrix_rank(quadratic.A)
 
 
-@pytest.mark.parametrize(("rank", "method"), [(6, "Cholesky"), (3, "pivoted Cholesky"), (0, "eigenvalues")])
-def test_factors_reveal_the_rank(rank, method):
+@pytest.mark.parametrize("rank", [6, 3, 0])
+def test_factors_reveal_the_rank(rank):
     G = np.random.default_rng(0).normal(size=(rank, 6))
-    B, how = rank_revealing_factor(G.T @ G)
-    assert (len(B), how) == (rank, method)
+    B = rank_revealing_factor(G.T @ G)
+    assert len(B) == rank
     np.testing.assert_allclose(B.T @ B, G.T @ G, atol=1e-12)
 
 

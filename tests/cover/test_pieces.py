@@ -5,10 +5,9 @@ import pytest
 from problems import build, side_information
 
 import npkl_models as nm
-from npkl_models.cover.knots import knot, mixture
+from npkl_models.cover.knots import crossing, knot, largest_gap, line, mixture
 from npkl_models.cover.multipliers import mixed_bound, paid_range
 from npkl_models.cover.parameters import Axis
-from npkl_models.cover.pieces import crossing, largest_gap, line
 from npkl_models.path import with_parameter
 
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours: exact, in chunks, approximate."""
+"""Nearest neighbours: exact and approximate."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,11 @@ import pytest
 import npkl_models as nm
 
 
-def test_neighbours_in_chunks_are_the_brute_ones(monkeypatch):
+def test_neighbours_are_the_brute_ones():
     from npkl_models.model import neighbors
 
     X = np.random.default_rng(0).normal(size=(53, 3))
     X[7] = X[8] = X[9]  # duplicates may hide a point from its own list
-    monkeypatch.setattr(neighbors, "CHUNK", 10)
     distance, index = neighbors.nearest_neighbors(X, 4)
     full = np.linalg.norm(X[:, None] - X[None], axis=2)
     np.fill_diagonal(full, np.inf)

@@ -16,8 +16,6 @@ from npkl_models.linalg import Array, Index, Mask
 
 AGAINST = {"seconds": "seconds", "iterations": "iteration"}
 PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative gap", "rank": "rank of K"}
-FOOT = 1e-6  # the axis of an audit begins at this share of the largest score
-VALUES = 400  # values at which the bounds are drawn, beside those of the path
 
 
 def convergence(
@@ -113,7 +111,7 @@ def envelopes(path: Any, ax: Sequence[Any] | Array | None = None) -> Array:
     if every.size != 3:
         raise ProblemError(f"ax must be three matplotlib axes, got {every.size}")
     low, high = path.values[0], path.values[-1]
-    values = np.union1d(np.clip(np.geomspace(low, high, VALUES), low, high), path.values)
+    values = np.union1d(np.clip(np.geomspace(low, high, style.POINTS), low, high), path.values)
     cover = path.cover
     upper, lower, gaps = (
         np.where(np.isfinite(found), found, np.nan)
@@ -183,7 +181,7 @@ def audit(found: Any, flipped: ArrayLike | None = None, share: float = 0.1, ax: 
     ax = style.axes(ax, 6.5, 3.6)
     top = int(np.ceil(share * len(found)))
     shown = found.score if found.wrong is None else found.wrong
-    foot = FOOT * max(float(shown.max(initial=0.0)), 1e-300)
+    foot = style.LEAST * max(float(shown.max(initial=0.0)), 1e-300)
     place, height = np.arange(1, len(found) + 1), np.maximum(shown, foot)
     ax.axvspan(0.5, top + 0.5, color=style.FAINT, alpha=0.15, linewidth=0)
     for name, own, marker in (("must-link", found.must, "o"), ("cannot-link", ~found.must, "v")):

@@ -21,7 +21,6 @@ from npkl_models.model.statement import Statement
 MOST_EDGES = 20_000  # the largest number of edges that a picture shows
 MOST_PAIRS = 2_000  # the largest number of pairs of a kind that a picture of clusters shows
 WIDEST = 3.0  # the line width of the largest multiplier, in typographic points
-LEAST = 1e-6  # multipliers below this share of the largest one are not drawn
 NAMED = 60  # most objects whose names are written
 PLANE = {"xlabel": "first eigenvector of the centred K", "ylabel": "second eigenvector"}
 
@@ -93,7 +92,7 @@ def pair_multipliers(solution: Solution, ax: Any = None) -> Any:
     largest = float(np.abs(y).max(initial=0.0)) or 1.0
     kinds = ((held, style.BLUE, "-", "held together"), (~held, style.VERMILION, "--", "kept apart"))
     for kind, color, line, name in kinds:
-        shown = kind & (np.abs(y) > LEAST * largest)
+        shown = kind & (np.abs(y) > style.LEAST * largest)
         order = np.argsort(np.abs(y[shown]))
         width = WIDEST * np.abs(y[shown])[order] / largest
         if shown.any():

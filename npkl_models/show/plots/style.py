@@ -23,6 +23,8 @@ MOST_CLASSES = 12  # the largest number of classes that a legend names
 FAINT = "#8a8a8a"
 DIVERGING = "RdBu_r"
 SMALLEST = 1e-16  # smaller relative gaps or eigenvalues, and zero, are drawn as this one
+LEAST = 1e-6  # smaller shares of the largest score or multiplier are not told apart
+POINTS = 400  # points of a curve
 
 
 def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
