@@ -6,19 +6,23 @@ import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
-from npkl_models.linalg import UNIT
 from npkl_models.model.facts import trace_bound
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import certificate_seconds
+from npkl_models.proof.bounds import DENSE_EIGH
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.solve.cost import certificate_seconds, proof_seconds
 from npkl_models.solve.engine import FIRST_LOOK, Engine
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import BROKEN, RunMonitor
 
 FARTHEST = 0.05  # the first look comes at this residual at the latest, however large tol is
+THOROUGH = 0.1  # below this multiple of tol, a quick certificate without a bound is followed by a full one
+FACTORISED = 0.1  # a full certificate may follow after this share of the work of a factorisation
 DUE = 5.0  # another look comes after this many times the work of a certificate
 LATER = 1.5  # and the one after it after so many times as much
 NEXT_LOOK = 0.2  # another look comes when the residual has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue counts if it costs this many times as much as the residual
+SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # an engine counts as stuck after so many iterations without a better residual
 FALLING = 100.0  # an objective that falls by this multiple of tol counts as progress: it leaves a saddle
 WORTH = 0.1  # the share of the required gap that a new column must promise, and the last one have gained
@@ -122,9 +126,11 @@ class Run:
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
         """Certify; then stop, add a column, or require a smaller residual."""
         engine, residual, objective = self.engine, self.engine.residual, self.engine.objective
-        self.worked = engine.work
+        since, self.worked = engine.work - self.worked, engine.work
         self.due *= LATER if residual > self.threshold else 1.0
         found = self._certificate(quick=True)
+        if self._incomplete(found, since) and not self._way_down(found, stuck):
+            found = self._certificate(quick=False)
         if found.certifies(self.tol):
             found = self._proof(found)
         self.last = found
@@ -139,17 +145,36 @@ class Run:
             self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
-        elif stuck or self.threshold < UNIT:
+        elif stuck or self.threshold < SMALLEST_RESIDUAL:
             return Status.LOCALLY_SOLVED, found.bound
         else:
             self.threshold = min(self.threshold, NEXT_LOOK * engine.residual)
         return None, found.bound
 
+    def _incomplete(self, found: Certificate, since: float) -> bool:
+        """Whether a full certificate may show more than this quick one."""
+        if found.certifies(self.tol):
+            return False
+        order, residual = self.problem.order, self.engine.residual
+        if residual <= THOROUGH * self.tol and not np.isfinite(found.bound):
+            return True
+        if order <= DENSE_EIGH or residual > self.tol or self._owed(found) > self._needed(found):
+            return False
+        dense = order <= DENSE_CHOLESKY
+        return since >= (FACTORISED * proof_seconds(order) if dense else certificate_seconds(self.problem))
+
+    def _owed(self, found: Certificate) -> float:
+        """What the slack's smallest eigenvalue costs."""
+        return -found.min_eigenvalue * float(np.sum(self.engine.V**2))
+
+    def _needed(self, found: Certificate) -> float:
+        """The gap that suffices."""
+        return self.tol * self.problem.size(found.objective, found.bound)
+
     def _way_down(self, found: Certificate, stuck: bool) -> bool:
         """Whether the slack's negative eigenvalue costs clearly more than the residual."""
         residual = self.engine.residual * self.problem.size(2 * found.objective)
-        cost = -found.min_eigenvalue * float(np.sum(self.engine.V**2))  # of the slack's smallest eigenvalue
-        needed = self.tol * self.problem.size(found.objective, found.bound)
+        cost, needed = self._owed(found), self._needed(found)
         worth = cost > WORTH * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
 
