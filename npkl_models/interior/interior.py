@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.certificate import Certificate, relative_gap
 from npkl_models.certify.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
@@ -131,7 +131,7 @@ class _Run:
             return Status.FAILED
         if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
             self.center = now.values.multipliers(now.y)
-        gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
+        gap = self.gap = relative_gap(self.problem, objective, bound, abs(objective - bound))
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         stalled = self._stalled(iteration, gap, abs(objective - bound))
         if now.rho == 0.0 and gap <= self.threshold:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.linalg import Array
+from npkl_models.linalg import TINY, Array
 from npkl_models.lowrank.factor.rank import escape
 from npkl_models.lowrank.tolerances import ROUNDING
 from npkl_models.model.multipliers import Multipliers
@@ -72,7 +72,7 @@ class FactorEngine(Engine):
 
     def settle(self, gradient: float, length: float, misfit: float) -> None:
         """Set the residual from the norms of the gradient and of the factor, and the cost of a move."""
-        size = self.problem.size(2 * self.objective)
+        size = max(self.problem.size(2 * self.objective), TINY)  # there may be no scale
         self.stationarity, self.misfit = 0.5 * gradient * length / size, misfit / size
         self.residual = self.stationarity + self.misfit
 

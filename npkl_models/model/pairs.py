@@ -137,10 +137,12 @@ class Pairs(Owner):
     def __getitem__(self, rows: Any) -> Pairs:
         """The pairs between some points, numbered anew; numbers below 0 are those of `PairFolds.split`."""
         rows, ends = rows[0] if isinstance(rows, tuple) else rows, self._table
-        every = isinstance(rows, slice) or np.asarray(rows).dtype == bool
-        rows = np.arange(self.n)[rows] if every else np.asarray(rows)
+        rows = np.arange(self.n)[rows] if isinstance(rows, slice) else np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (self.n,) else rows
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= -self.n) & (rows < self.n)).all():
-            raise ProblemError(f"pairs must be picked by a list of points below {self.n}, got {rows}")
+            raise ProblemError(
+                f"pairs must be picked by points below {self.n}, or by a mask of {self.n}, got {rows}"
+            )
         if rows.size and rows.max() < 0:
             even = (rows[: rows.size // 2 * 2] + self.n).reshape(-1, 2)
             codes, asked = self.i * self.n + self.j, np.sort(even) @ [self.n, 1]

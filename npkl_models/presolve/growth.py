@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.feasibility.anchored import Split
-from npkl_models.linalg import UNIT, Array, Index, Mask, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Index, Mask, norm_bound
 from npkl_models.model.functionals import Entries
 
 ROUNDING = 100 * UNIT  # least cost of a unit of trace in an upper bound, relative to the norm
@@ -117,5 +117,5 @@ def _lengths(parts: Split, price: Array) -> Array:
     out = []
     for (points, x), own in zip(parts.cells, price, strict=True):
         cost = max(float(x @ (C[points][:, points] @ x)), 0.0) + ROUNDING * size
-        out.append(min(max(np.sqrt(own / cost), 1.0 / float(np.max(x) ** 2)), LARGEST))
+        out.append(min(max(np.sqrt(own) / np.sqrt(max(cost, TINY)), 1.0 / float(np.max(x) ** 2)), LARGEST))
     return np.array(out)

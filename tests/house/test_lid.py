@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_340),
-    "lines of tests": (lambda: lines(TESTS), 30_625),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_345),
+    "lines of tests": (lambda: lines(TESTS), 30_645),
     "numeric constants at module level": (lambda: constants(PACKAGE), 628),
     "public names": (lambda: len(nm.__all__), 98),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),

@@ -147,3 +147,15 @@ def test_programs_describe_themselves(small, backend):
     assert "MB" in text
     assert "24" in text
     assert program.build_time >= 0
+
+
+@pytest.mark.parametrize("functional", [nm.Entries(4, ([0], [1])), nm.SquaredDistances(4, ([0], [1]))])
+def test_a_problem_without_any_scale_is_solved(functional):
+    """No cost and no target: objective, bound and all that they are compared with are zero."""
+    problem = nm.Problem(np.zeros((4, 4)), [nm.LossTerm(functional, "square", 0.0, 1.0)])
+    able = [name for name, reason in problem.compatible_backends().items() if reason is None]
+    assert {"interior", "burer_monteiro", "sdp"} <= set(able)
+    for backend in ("auto", *able):
+        found = problem.solve(backend)
+        assert found.status is nm.Status.OPTIMAL
+        assert "Error" not in found.message
