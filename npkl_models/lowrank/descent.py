@@ -78,7 +78,7 @@ class FactorEngine(Engine):
 
     def solved(self) -> bool:
         """Whether the smooth model is solved well enough for its multipliers to move."""
-        return self.stationarity <= max(ROUNDING, INEXACT * self.residual)
+        return self.stationarity <= max(ROUNDING, INEXACT * min(self.residual, 1.0))
 
     def stiffer(self, beta: float, first: float) -> float:
         """The penalty after a move of the multipliers: it grows if the move before has gained too little."""
