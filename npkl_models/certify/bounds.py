@@ -129,7 +129,7 @@ def bound_from(
 def _price_of_level(problem: Statement, objective: float, upper: float, demand: CertifyOptions) -> float:
     """What a repair may cost per unit that the slack misses PSD by; 0 if it is not known."""
     tau = trace_bound(problem, upper)
-    if tau == np.inf and (demand.last or not demand.quick):
+    if tau == np.inf and not demand.quick:
         tau = implied_trace(problem, objective)
     return tau if np.isfinite(tau) else 0.0
 

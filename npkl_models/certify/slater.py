@@ -108,12 +108,13 @@ def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
     """
     if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
         return None
-    y, values, vectors = _start(problem)
+    (y, values, vectors), steps = _start(problem), STEPS
     for _ in range(ROUNDS):
-        found, before = _raised(problem, y, values, problem.lift(vectors)), values[0]
+        found, before = _raised(problem, y, values, problem.lift(vectors), steps), values[0]
         if found is None:
             break
-        y, values, vectors = found
+        (y, values, vectors), best = found
+        steps = STEPS[max(STEPS.index(best) - 2, 0) :]  # much longer ones fail again
         if before > 0 and values[0] < 2 * before:  # a mixture with a point twice as high is hardly better
             break
     return _proved(problem, y) if values[0] > 0 else None
@@ -156,16 +157,16 @@ def tops(problem: Statement) -> list[Multipliers]:
 
 
 def _raised(
-    problem: Statement, y: Multipliers, values: Array, V: Array
-) -> tuple[Multipliers, Array, Array] | None:
-    """A step that raises the smallest eigenvalue; None if no step length does.
+    problem: Statement, y: Multipliers, values: Array, V: Array, steps: tuple[float, ...]
+) -> tuple[tuple[Multipliers, Array, Array], float] | None:
+    """A step that raises the smallest eigenvalue, and its length; None if no length does.
 
     A step can lower an eigenvalue by its length. So it raises all eigenvalues that are less than that above
     the lowest, along sum v'M_e v over their eigenvectors.
     """
-    best: tuple[Multipliers, Array, Array] | None = None
+    best: tuple[tuple[Multipliers, Array, Array], float] | None = None
     norm, level = max(norm_bound(problem.cost), problem.cost_unit), values[0]
-    for length in STEPS:
+    for length in steps:
         low = V[:, values <= values[0] + length * norm]
         ascent = problem.split_multipliers(part.functional.value_of_factor(low) for part in problem.terms)
         size = norm_bound(problem.slack(ascent) - problem.cost)
@@ -176,7 +177,7 @@ def _raised(
         trial = projected(problem, problem.split_multipliers(moved))
         found = _lowest(problem, trial)
         if found[0][0] > level + 1e-3 * abs(level):
-            best, level = (trial, *found), found[0][0]
+            best, level = ((trial, *found), length), found[0][0]
         elif best is not None:
             break
     return best
