@@ -141,7 +141,7 @@ class Pairs(Owner):
         rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (self.n,) else rows
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= -self.n) & (rows < self.n)).all():
             raise ProblemError(
-                f"pairs must be picked by points below {self.n}, or by a mask of {self.n}, got {rows}"
+                f"pairs must be picked by a list of points below {self.n} or a mask of {self.n}, got {rows}"
             )
         if rows.size and rows.max() < 0:
             even = (rows[: rows.size // 2 * 2] + self.n).reshape(-1, 2)

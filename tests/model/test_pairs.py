@@ -38,7 +38,7 @@ def test_bad_pairs_are_named(arguments, message):
 
 @pytest.mark.parametrize("rows", [[True], np.ones(6, bool), np.eye(5, dtype=bool), [0, 5], [0.5]])
 def test_points_that_pick_no_pairs_are_named(rows):
-    with pytest.raises(nm.ProblemError, match="picked by points below 5, or by a mask of 5"):
+    with pytest.raises(nm.ProblemError, match="a list of points below 5 or a mask of 5"):
         nm.Pairs(5, [(0, 1)], [(2, 3)])[rows]
 
 
