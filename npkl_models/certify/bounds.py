@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from npkl_models.certify.congruence import positive_definite
 from npkl_models.certify.lifting import RAISED_ON_RANGE, definite, raise_on_range, scale_to_orthogonality
-from npkl_models.certify.repairs import NO_NEED, balanced, best_repair, diagonal_price
+from npkl_models.certify.repairs import MIXED, NO_NEED, balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior, implied_trace
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
-from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import generator, real_number
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
@@ -24,7 +24,7 @@ from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
-from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_cholesky
 from npkl_models.proof.factorisation import positive_definite as row_by_row
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
@@ -108,30 +108,39 @@ def bound_from(
     if R.finite_support:
         return _finite(problem, y, S, error, W, objective, demand)
     price = diagonal_price(problem, y)
-    tau = _price_of_level(problem, objective, upper, demand) if price is None else 0.0
-    query = demand.query(problem, objective, W, S, tau)
+    tau = trace_bound(problem, upper) if price is None else 0.0
+    query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     margin = 0.0
     if _moves(problem, price is not None):
         y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
     found = min_eigenvalue(S, W, query)
     found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)
-    lower = found.lower - error
-    shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
+    shortfall = _shortfall(found, error, R.shift)
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
     # constraints enter the slack, no regulariser does, and its negative part may be rounding
     critical = shortfall > 0 and R.vacuous and bool(problem.constraints) and -found.estimate <= error
+    given = y
     repair, bound, y = _repaired(problem, y, S, (shortfall, critical), upper, found, wanted, demand)
+    if all((repair == MIXED, bound < wanted, not demand.quick)):
+        found = _sharper(problem, S, found, objective, demand.tol)
+        missing = _shortfall(found, error, R.shift), critical
+        repair, bound, y = _repaired(problem, given, S, missing, upper, found, wanted, demand)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = RAISED_ON_RANGE if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
 
-def _price_of_level(problem: Statement, objective: float, upper: float, demand: CertifyOptions) -> float:
-    """What a repair may cost per unit that the slack misses PSD by; 0 if it is not known."""
-    tau = trace_bound(problem, upper)
-    if tau == np.inf and not demand.quick:
-        tau = implied_trace(problem, objective)
-    return tau if np.isfinite(tau) else 0.0
+def _shortfall(found: EigenBound, error: float, shift: float) -> float:
+    """What the slack, plus the regulariser's shift, may miss PSD by."""
+    lower = found.lower - error
+    return max(0.0, 2 * UNIT * (abs(lower) + shift) - (lower + shift)) if lower > -np.inf else np.inf
+
+
+def _sharper(problem: Statement, S: Matrix, found: EigenBound, objective: float, tol: float) -> EigenBound:
+    """The floor of the slack, as exact as a mixture with a Slater point pays for."""
+    needed = 0.5 * tol * problem.size(2 * objective) / max(implied_trace(problem, objective), TINY)
+    better = by_cholesky(S, found, needed)
+    return better if better.lower > found.lower else found
 
 
 def _moves(problem: Statement, priced: bool) -> bool:

@@ -33,6 +33,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Term
 
 NO_NEED = "none needed"
+MIXED = "Slater point"
 NO_REPAIR = "no repair applies"
 NO_SPECTRUM = "the slack's spectrum has no bound"
 Repaired = tuple[float, Multipliers] | None
@@ -59,7 +60,7 @@ def best_repair(
     any_bound = best[1] == float("-inf") and not quick
     if any_bound or best[1] < wanted <= worth(problem, y, eps):
         found = slater(problem, y, eps, upper, inside)
-        best = best if found is None or found[0] <= best[1] else ("Slater point", *found)
+        best = best if found is None or found[0] <= best[1] else (MIXED, *found)
     return best
 
 
