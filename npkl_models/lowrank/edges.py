@@ -49,19 +49,19 @@ class Convex(ABC):
 
 
 class WeightedLoss(Convex):
-    """The function weight * loss(z; target)."""
+    """The function weight * loss(z; target); ``soft`` means its envelope even if it is smooth."""
 
-    def __init__(self, loss: Loss, target: Array, weight: Array) -> None:
+    def __init__(self, loss: Loss, target: Array, weight: Array, soft: bool = False) -> None:
         self.loss, self.target, self.weight = loss, target, weight
-        self.smooth = loss.smooth
+        self.smooth = loss.smooth and not soft
 
     def prox(self, x: Array, beta: float | Array) -> tuple[Array, Array, Array]:
         f, t, step = self.loss, self.target, self.weight / beta
         u = f.prox(x, t, step)
         return u, self.weight * f.value(u, t), f.prox_slope(x, t, step)
 
-    def smoothed(self, z: Array, y: Array, beta: float | Array, replaced: bool | None = None) -> Derivatives:
-        if not self.smooth or replaced:
+    def smoothed(self, z: Array, y: Array, beta: float | Array) -> Derivatives:
+        if not self.smooth:
             return super().smoothed(z, y, beta)
         f, t, w = self.loss, self.target, self.weight
         return w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
@@ -209,9 +209,26 @@ class EdgeModel:
             y.losses[block.term][block.source] = own[block.part]
         return Multipliers(y.losses, y.constraints if rows is None else (rows,))
 
+    def softer(self, z: Array) -> tuple[float, bool]:
+        """(beta, soft) for steps that move all rows at values z: smooth losses are softened if ``soft``.
+
+        Where losses are steep beside what the cost asks of the pairs, all values must stay where they are
+        while rows move, so that a step leaves its valley after a short way. The slope of a pair is what the
+        cost asks of it: sum |slope| / sum |z| is a curvature at which a value moves by its own size. Beta is
+        the geometric mean of this curvature and of the present one.
+        """
+        _, slope, bend = self.evaluate(z)
+        present, size = float(np.max(bend, initial=0.0)), float(np.sum(np.abs(z)))
+        if not (present > 0 and size > 0):
+            return self.beta, False
+        beta = np.sqrt(present * float(np.sum(np.abs(slope))) / size)
+        soft = self.exact and bool(0 < beta * STEEP < present)
+        return (beta if soft else min(self.beta, beta or self.beta)), soft
+
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
-        f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
-        return f.smoothed(z, self.y[which], self.beta, self.replaced(block.loss))
+        soft = self.replaced(block.loss)
+        f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which], soft)
+        return f.smoothed(z, self.y[which], self.beta)
 
 
 def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:

@@ -148,11 +148,12 @@ def positive_definite(S: Matrix, error: Array) -> bool:
     return False
 
 
-def sparse_order(S: Matrix) -> Index | None:
+def sparse_order(S: Matrix, at_any_order: bool = False) -> Index | None:
     """An order of the rows in which a sparse factorisation is small and quicker than a dense one; or None.
 
     The fill stays within the envelope, which reverse Cuthill-McKee makes small (George & Liu 1981). A few
-    rows with many entries, such as those of anchors, come last: they would join all rows at once.
+    rows with many entries, such as those of anchors, come last: they would join all rows at once. Large
+    matrices have no dense factorisation to compare with, except ``at_any_order``.
     """
     if not sp.issparse(S):
         return None
@@ -169,7 +170,7 @@ def sparse_order(S: Matrix) -> Index | None:
     np.minimum.at(first, row, place[column])
     width = (place - first).astype(float)
     work = float(np.sum(width**2))
-    dense = order.size**3 / 3 / DENSE_IS_QUICKER if order.size <= DENSE_CHOLESKY else np.inf
+    dense = order.size**3 / 3 / DENSE_IS_QUICKER if at_any_order or order.size <= DENSE_CHOLESKY else np.inf
     return None if width.sum() > SPARSE_FILL or work > min(SPARSE_WORK, dense) else order
 
 

@@ -33,10 +33,12 @@ LENGTHS = 16  # a new column beside kinks or held rows has 1/4, 1/8, ... 2^-15 o
 class BurerMonteiroEngine(FactorEngine):
     """Newton or quasi-Newton steps; the multipliers move when the smooth problem is nearly solved."""
 
-    def __init__(self, problem: Statement, options: BurerMonteiroOptions, V: Array) -> None:
+    def __init__(
+        self, problem: Statement, options: BurerMonteiroOptions, V: Array, soft: bool = False
+    ) -> None:
         self.problem = problem
         weights = [float(term.weight.max()) for term in problem.losses]
-        self.f = FactorObjective(problem, beta=max(weights, default=1.0))
+        self.f = FactorObjective(problem, max(weights, default=1.0), soft)
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
         self.point: Point
@@ -46,6 +48,7 @@ class BurerMonteiroEngine(FactorEngine):
     def begin_with(self, y: Multipliers, beta: float) -> None:
         """Continue with the multipliers and the penalty of another engine."""
         self.f.begin_with(y, beta)
+        self.first_beta = beta
         self.point = self.f.at(self.point.W)
         self._measure()
 

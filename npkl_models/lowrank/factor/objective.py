@@ -21,7 +21,11 @@ from npkl_models.linalg.compile import worth
 from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within, move_cost
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
-from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
+from npkl_models.lowrank.factor.preconditioners import (
+    FlatPreconditioner,
+    HessianBlocks,
+    LaplacianPreconditioner,
+)
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
@@ -45,14 +49,14 @@ class FactorObjective:
     """Value, gradient and Hessian products of f at a factor.
 
     ``y`` are the multipliers of the channels whose function is not smooth. The penalty of such a channel is
-    ``beta`` times the scale of the channel.
+    ``beta`` times the scale of the channel. ``soft`` treats smooth losses like those that are not.
     """
 
     distances: bool  # there is a basis and all values are squared distances
 
-    def __init__(self, problem: Statement, beta: float = 1.0) -> None:
+    def __init__(self, problem: Statement, beta: float = 1.0, soft: bool = False) -> None:
         self.problem, self.held = problem, held_rows(problem)
-        self.channels = _channels(problem)
+        self.channels = _channels(problem, soft)
         self.size = self.channels[-1].part.stop
         self.beta = beta
         self.y = np.zeros(self.size)
@@ -143,6 +147,12 @@ class FactorObjective:
         return G if self.held is None else self.held.masked(G)
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
+        """An approximate inverse of the Hessian: of the rows, and of the cost if its graph is nearly flat."""
+        rows, flat = self.row_preconditioner(point), self._flat
+        smooth = None if flat is None else flat.at(self._blocks.weights(point.V, point.bend))
+        return rows if smooth is None else lambda G: rows(G) + self.free(smooth(G))
+
+    def row_preconditioner(self, point: Point) -> Callable[[Array], Array]:
         """An approximate inverse of the Hessian: row blocks with couplings, or a Laplacian for distances."""
         if self.distances:
             solve = self._springs.at(point.z, point.slope, point.bend, point.W.shape[1])
@@ -162,6 +172,12 @@ class FactorObjective:
     @cached_property
     def _couplings(self) -> IncompleteHessian:
         return IncompleteHessian(self._blocks)
+
+    @cached_property
+    def _flat(self) -> FlatPreconditioner | None:
+        """The factorised cost, if the unknown is V itself and the cost is the matrix of a nearly flat graph."""
+        C = self.problem.cost
+        return FlatPreconditioner(C) if self.Q is None and FlatPreconditioner.worth(C) else None
 
     @cached_property
     def _springs(self) -> LaplacianPreconditioner:
@@ -232,11 +248,11 @@ def typical_size(problem: Statement) -> float:
     return float(np.mean(every)) if every.size else 1.0
 
 
-def _channels(problem: Statement) -> list[Channel]:
+def _channels(problem: Statement, soft: bool) -> list[Channel]:
     stiffness = norm_bound(problem.cost) or 1.0
     size = typical_size(problem)
     found: list[tuple[Functional, Convex, float | Array]] = [
-        (t.functional, WeightedLoss(t.loss, t.target, t.weight), t.weight / t.weight.max())
+        (t.functional, WeightedLoss(t.loss, t.target, t.weight, soft), t.weight / t.weight.max())
         for t in problem.losses
     ]
     met = held_rows(problem) is not None

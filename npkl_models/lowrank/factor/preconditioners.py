@@ -14,9 +14,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix, symmetric_lu
+from npkl_models.linalg import Array, Index, Matrix, norm_bound, symmetric_lu
 from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.incidence import Adjoint, Incidence
+from npkl_models.proof.factorisation import sparse_order
 
 LEAST = 1e-2  # smaller diagonal entries of the slack are raised to this share of their median
 
@@ -59,7 +60,42 @@ class HessianBlocks:
         return np.maximum(size, LEAST * float(np.median(size)) or 1.0)
 
 
+    def weights(self, V: Array, bend: Array) -> Array:
+        """Half the mean curvature of the losses along a row of V, over all directions (n,)."""
+        g = self.gather @ V
+        size = np.maximum(bend, 0.0)[self.value] * np.einsum("sr,sr->s", g, g)
+        return np.asarray(self.scatter @ size) / (2 * V.shape[1])
+
+
 FLOOR = 1e-3  # this share of the size of the cost is added to the diagonal: a Laplacian is singular
+
+
+class FlatPreconditioner:
+    """The cost with the mean curvature of the losses in each row, factorised, for graphs that are nearly flat.
+
+    Blocks of rows know nothing of directions in which all rows of a part move alike. These cost little, so
+    that conjugate gradients take as many steps as the graph has points in a line. On the graph of points in
+    the plane the factors have hardly more entries than the cost.
+    """
+
+    def __init__(self, C: Matrix) -> None:
+        self.C = sp.csc_array(C)
+        self.floor = FLOOR * norm_bound(C)
+
+    @staticmethod
+    def worth(C: Matrix) -> bool:
+        """Whether the factors are cheap at any order."""
+        return C.shape[0] > 1 and sparse_order(C, at_any_order=True) is not None
+
+    def at(self, weights: Array) -> Callable[[Array], Array] | None:
+        """The map of G (n x r) to the inverse of the cost with these weights on its diagonal, to G / 2.
+
+        None if the losses hold most rows: then no direction is left in which a part moves alike.
+        """
+        if np.median(weights) > self.floor:
+            return None
+        factor = symmetric_lu(self.C + sp.diags_array(weights + self.floor, format="csc"))
+        return lambda G: 0.5 * factor.solve(np.ascontiguousarray(G))
 
 
 class LaplacianPreconditioner:

@@ -34,7 +34,7 @@ def sharpens(f: FactorObjective, point: Point) -> bool:
 
 def sharpened(f: FactorObjective, point: Point) -> Array:
     """Multipliers (m,) of all values near the slopes at a point, with S V closer to zero."""
-    gradient, inverse, bends = point.gradient, f.preconditioner(point), f.curvature(point)
+    gradient, inverse, bends = point.gradient, f.row_preconditioner(point), f.curvature(point)
     own = 2 * HessianBlocks.raised(f.S(point.slope).diagonal())[:, None]
     size = np.sqrt(float(np.vdot(gradient, inverse(gradient))))
 

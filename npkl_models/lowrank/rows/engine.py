@@ -123,9 +123,10 @@ class BCDEngine(FactorEngine):
             faint = self.handover.predicts and not self.grown
             V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else DEAD)
         options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
-        finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V)
+        beta, soft = self.model.softer(self.pairs.pair_values(V))
+        finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V, soft)
         if not finisher.f.smooth:
-            finisher.begin_with(y, self.model.beta)
+            finisher.begin_with(y, beta)
         self.note = "sweeps became slow, so Newton steps finished the run"
 
     def _narrow(self) -> None:
