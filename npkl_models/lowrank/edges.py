@@ -1,9 +1,8 @@
 """Smooth models of the losses of the pairs of a `Structure`.
 
-Row solvers use losses only through `EdgeModel`: values, derivatives and curvatures on any subset of the
-pairs. A loss with a kink is replaced by its Moreau envelope, shifted by multipliers. The slope of this
-envelope always lies in the domain of the conjugate. A step of the method of multipliers sets the multipliers
-to this slope.
+Row solvers use losses only through `EdgeModel`: values, derivatives and curvatures of all pairs. A loss with
+a kink is replaced by its Moreau envelope, shifted by multipliers. The slope of this envelope always lies in
+the domain of the conjugate. A step of the method of multipliers sets the multipliers to this slope.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.lowrank.comparisons import Comparisons
-from npkl_models.lowrank.structure import Block, Structure
+from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import STEEP
 from npkl_models.model.box import Box
 from npkl_models.model.losses import Loss
@@ -123,17 +122,14 @@ class EdgeModel:
         """Whether the loss is replaced by its envelope."""
         return not (self.exact and loss.smooth)
 
-    def evaluate(self, z: Array, which: Index | None = None) -> Derivatives:
-        """(value, derivative, second derivative) at values z of the pairs ``which`` (all by default)."""
-        if which is None:
-            which = np.arange(self.pairs.size)
-        if len(self.pairs.blocks) == 1:
-            return self._block(self.pairs.blocks[0], z, which)
-        out = np.zeros((3, *z.shape))
-        owner = self._owner[which] if which.size else which
-        for k, block in enumerate(self.pairs.blocks):
-            mask = owner == k
-            out[:, mask] = self._block(block, z[mask], which[mask])
+    def evaluate(self, z: Array) -> Derivatives:
+        """(value, derivative, second derivative) at values z of the pairs."""
+        out, pairs = np.empty((3, z.size)), self.pairs
+        for block in pairs.blocks:
+            own = block.part
+            soft = self.replaced(block.loss)
+            f = WeightedLoss(block.loss, pairs.target[own], pairs.weight[own], soft)
+            out[:, own] = f.smoothed(z[own], self.y[own], self.beta)
         return out[0], out[1], out[2]
 
     def value(self, z: Array) -> float:
@@ -224,11 +220,6 @@ class EdgeModel:
         beta = np.sqrt(present * float(np.sum(np.abs(slope))) / size)
         soft = self.exact and bool(0 < beta * STEEP < present)
         return (beta if soft else min(self.beta, beta or self.beta)), soft
-
-    def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
-        soft = self.replaced(block.loss)
-        f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which], soft)
-        return f.smoothed(z, self.y[which], self.beta)
 
 
 def first_model(problem: Statement, pairs: Structure, cold: bool) -> EdgeModel:

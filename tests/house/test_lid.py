@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_352),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_344),
     "lines of tests": (lambda: lines(TESTS), 30_645),
     "numeric constants at module level": (lambda: constants(PACKAGE), 628),
     "public names": (lambda: len(nm.__all__), 98),

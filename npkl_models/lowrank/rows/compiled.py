@@ -10,7 +10,8 @@ weighted mean of their points and of zero. A distance is ||u||^2 - 2 e_j'u + ||e
 order of all z_j^2 and of ||v||^4 cancel. What remains is a row problem of entries. Each distance adds
 2 h_j (e_j'u)^2 - 2 k_j e_j'u + k_j ||u||^2 with k_j = h_j ||e_j||^2 + l_j, and h_j / 2 to a. Its minimiser
 solves (mu I + W'W) u = c with mu = mu + 4 a ||u||^2 [mu larger and ||v|| = b at the bound]: one secular
-equation in mu, as in a trust region (`compiled_secular`). A loss on K_ii is a part of mu and a.
+equation in mu, as in a trust region. Its steps (`compiled_secular`) are inlined. A loss on K_ii is a part of
+mu and a.
 
 For a loss of several pieces, the piece at v replaces the loss, until the new row lies on the same pieces. If
 the objective rises, the step is halved. On distances the row problem is not convex: there, or if the pieces

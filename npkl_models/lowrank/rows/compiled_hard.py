@@ -1,6 +1,6 @@
 """The rows whose secular equation has no root above zero, or one that rounding hides, by eigenvectors of W'W.
 
-After a change of this file, touch `compiled`, too: numba's cache watches that file.
+After a change of this file, change `compiled`, too: numba's cache reads that file.
 """
 
 from __future__ import annotations

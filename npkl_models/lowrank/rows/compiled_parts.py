@@ -1,6 +1,6 @@
 """Parts of compiled sweeps: operations on rows, pieces of losses, and the pull of the cost.
 
-After a change of this file, touch `compiled` and `compiled_compare`, too: numba's cache watches these files.
+After a change of this file, change `compiled` and `compiled_compare`, too: numba's cache reads these files.
 """
 
 from __future__ import annotations

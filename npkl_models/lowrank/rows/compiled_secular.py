@@ -4,7 +4,7 @@ The norm of u(mu) = (mu I + W'W)^-1 c falls as mu grows. The Gram matrix of the 
 derivative for mu > 0. With fewer pairs than columns, G holds WW' below the diagonal, and W c and c'c in row
 k. Otherwise WW' would lose the solution to rounding, since c is nearly in the range of W'. So G holds W'W
 (r x r), and c and c'c in row r. L holds factors L D L', the solution x in row k and L^-1 x in row k + 1.
-After a change of this file, touch `compiled`, too: numba's cache watches that file.
+After a change of this file, change `compiled`, too: numba's cache reads that file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from npkl_models.linalg import Array
-from npkl_models.linalg.compile import called
+from npkl_models.linalg.compile import called, part
 from npkl_models.lowrank.tolerances import ROUNDING, STEPS
 
 LAST, NEAR = 1e-4, 1e-2  # relative steps that are the last ones: the next would be about their square
@@ -45,7 +45,7 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
         L[k, i] = total
 
 
-@called()
+@part()
 def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, float]:  # pragma: no cover
     """||u||^2 and its derivative for u = (mu I + W'W)^-1 c.
 
@@ -68,7 +68,7 @@ def _norm2(mu: float, G: Array, k: int, L: Array, direct: bool) -> tuple[float, 
     return norm2, -2 * (norm2 - inner) / mu
 
 
-@called()
+@part()
 def rational_step(
     now: float, norm2: float, falls: float, slope: float, zero: float, level: float
 ) -> float:  # pragma: no cover
@@ -84,7 +84,7 @@ def rational_step(
     return 2 * (other - one) / (slope * other * other * other - falls * one * one * one)
 
 
-@called()
+@part()
 def last(step: float, mu: float, line: Line) -> bool:  # pragma: no cover
     """Whether a step is the last one: short beside mu, and beside the way from the line's zero to mu."""
     slope, zero, level = line

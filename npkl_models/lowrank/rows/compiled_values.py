@@ -1,6 +1,6 @@
 """The objective of a row, and the models of its pairs: their pieces at the row.
 
-After a change of this file, touch `compiled`, too: numba's cache watches that file.
+After a change of this file, change `compiled`, too: numba's cache reads that file.
 """
 
 from __future__ import annotations
