@@ -85,7 +85,7 @@ from .solve.portfolio import Portfolio
 from .solve.program import Plan, Program
 from .solve.takes import Powers, Takes
 from .solve.watch import RunMonitor
-from .spectral.equivalence import equivalent_bound, equivalent_penalty
+from .spectral.concave import equivalent_bound, equivalent_penalty
 
 __version__: str
 

@@ -19,7 +19,7 @@ from npkl_models.errors import NPKLError, ProblemError, chosen
 from npkl_models.explore.requests import MOST_FILE
 from npkl_models.files.atomic import write_bytes
 from npkl_models.linalg.entries import MOST
-from npkl_models.model.scales import unscaled
+from npkl_models.model.graph import unscaled
 from npkl_models.recipe.fields import LONGEST, short
 
 LONGEST_NAME = 120  # the largest number of bytes of a file's name

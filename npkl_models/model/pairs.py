@@ -25,8 +25,7 @@ from npkl_models.linalg.owned import (
     whole_array,
     whole_number,
 )
-from npkl_models.model.answers import signs
-from npkl_models.model.sampling import labelled, pairs_per_class, uniform_pairs
+from npkl_models.model.sampling import labelled, pairs_per_class, signs, uniform_pairs
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

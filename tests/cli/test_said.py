@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.cli.main import main
-from npkl_models.model.scales import UnscaledWarning
+from npkl_models.model.graph import UnscaledWarning
 
 IRIS = nm.datasets.load("iris").subset(45)
 POINTS = ("solve", "explain", "crosscheck")

@@ -135,6 +135,7 @@ COMMANDS = (
                   "coordinates"),
             _field("tol", default=1e-4), _field("seed", "seed of the held-out parts"),
         ),
+        run="locate.embed",
     ),
     Command(
         "locate", "locate sensors from measured distances",
@@ -165,6 +166,7 @@ COMMANDS = (
             _plot("the first two coordinates"), _field("tol", default=1e-4),
             _field("seed", "seed of the random start of the relaxation"),
         ),
+        run="locate.locate",
     ),
     Command(
         "crosscheck", "solve one problem with every backend and compare the answers",
