@@ -134,7 +134,7 @@ class SDPPlan:
     def run(self, watch: RunMonitor) -> Claim:
         """Solve the problem, by SCS alone if its point is certified soon."""
         order, options = self.problem.order, self.options
-        reader = Reader(self._kernel, self._multipliers)
+        reader = Reader(lambda: self.model.unknown.value, self._multipliers)
         tries = tries_scs(order, options)
         if not tries:
             return ConicRun(self.problem, self.model.problem, options, reader, watch).claim(order)
@@ -152,10 +152,6 @@ class SDPPlan:
         status = sure.status if better or ended else quick.status
         message = f"{quick.message}; {sure.message}"
         return replace(sure if better else quick, status=status, iterations=sure.iterations, message=message)
-
-    def _kernel(self) -> Array | None:
-        U = self.model.unknown.value
-        return None if U is None else np.asarray(U)
 
     def _multipliers(self) -> Multipliers | None:
         model = self.model

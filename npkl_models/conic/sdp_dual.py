@@ -13,7 +13,6 @@ from npkl_models.conic.cost import dense_order, dual_cost, slack_cliques
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver
-from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
@@ -91,16 +90,15 @@ class DualSDPPlan:
 
     def run(self, watch: RunMonitor) -> Claim:
         """Solve the program."""
-        reader = Reader(self._kernel, self._multipliers, lambda value: -value, lambda s: SWAPPED.get(s, s))
+        reader = Reader(
+            lambda: self.model.slack.dual_value, self._multipliers, lambda value: -value,
+            lambda status: SWAPPED.get(status, status),
+        )  # fmt: skip
         solver, options = choose_solver(self.options.solver, self.problem.order, self.cliques), self.options
         if solver == "SCS":
             options = replace(options, solver_options={"scale": SCALE} | options.solver_options)
         run = ConicRun(self.problem, self.model.problem, options, reader, watch)
         return run.claim(self.problem.order, solver)
-
-    def _kernel(self) -> Array | None:
-        K = self.model.slack.dual_value
-        return None if K is None else symmetrize(np.asarray(K))
 
     def _multipliers(self) -> Multipliers | None:
         model = self.model

@@ -1,12 +1,11 @@
 """The dual variables of a problem for the interior-point method, from `model.conjugates`.
 
 A bound on the trace adds one value, whose matrix is the identity. Without a basis the slacks and all their
-changes are sparse and share one `Pattern`, so that each further matrix is a vector of numbers.
+changes are sparse and share one pattern (`Adjoint`), so that each further matrix is a vector of numbers.
 """
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,56 +13,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.contraction import of_unknown
-from npkl_models.linalg import Array, Index, Mask, Matrix, dense, positions, symmetrize
+from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.box import Box
-from npkl_models.model.conjugates import parts_of
+from npkl_models.model.conjugates import stated
 from npkl_models.model.functional import svec_rows
 from npkl_models.model.functionals import SquaredDistances
-from npkl_models.model.incidence import Incidence
+from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
 CHUNK = 100_000  # numbers that are gathered at a time, so that they stay in the cache
-
-
-class Pattern:
-    """The common pattern of base + sum_e y_e M_e for all y, and operations on such matrices.
-
-    The triplets of all M_e are those of ``incidence``, over the rows of the matrix; the pattern has the whole
-    diagonal. scipy's constructors and sums check every index again, which takes most of the time with a few
-    hundred points.
-    """
-
-    def __init__(self, incidence: Incidence, base: Matrix) -> None:
-        n = incidence.n
-        own, every = sp.coo_array(base), np.arange(n)
-        row, column = incidence.ends()
-        at = (np.concatenate([row, own.row, every]), np.concatenate([column, own.col, every]))
-        self.incidence, whole = incidence, sp.coo_array((np.ones(at[0].size), at), shape=(n, n)).tocsr()
-        whole.sort_indices()
-        whole.data = np.zeros(whole.nnz)
-        self.empty: Matrix = sp.csr_array(whole)
-        self.where = positions(whole, *incidence.ends())
-        self.flat: Index = np.repeat(np.arange(n), np.diff(whole.indptr)) * n + whole.indices
-        self.diagonal: Index = positions(whole, every, every)
-        at_base = positions(whole, own.row, own.col)
-        self.base: Array = np.bincount(at_base, weights=own.data, minlength=whole.nnz).astype(float)
-
-    def numbers(self, y: Array) -> Array:
-        """The numbers of sum_e y_e M_e."""
-        half = self.incidence.halves(y)
-        out = np.bincount(self.where, weights=np.concatenate([half, half]), minlength=self.flat.size)
-        return out.astype(float, copy=False)
-
-    def matrix(self, numbers: Array) -> Matrix:
-        """The CSR array with the given numbers; all such arrays share their indices."""
-        out = copy(self.empty)
-        out.data = numbers
-        return out
-
-    def inner(self, numbers: Array, X: Array) -> float:
-        """<A, X> for the matrix A with the given numbers and a dense contiguous X."""
-        return float(numbers @ X.ravel(order="K").take(self.flat))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +63,9 @@ class Values:
         return Incidence.stack([own, last])
 
     @cached_property
-    def _pattern(self) -> Pattern:
+    def _pattern(self) -> Adjoint:
         """The pattern of S(y) and the identity, without a basis; changes of a slack have it, too."""
-        return Pattern(self._spread, self.C)
+        return Adjoint(self._spread, self.C, diagonal=True)
 
     @cached_property
     def _flat(self) -> Index:
@@ -221,12 +180,8 @@ class Values:
 def values_of(problem: Statement) -> Values:
     """The dual variables of a problem, with their matrices and boxes."""
     R = problem.regularizer
-    incidences, boxes = parts_of(problem)
-    stacked, box = Incidence.stack(incidences), Box.join(boxes)
-    moving = box.lower < box.upper
-    fixed = np.where(moving, 0.0, box.lower)
-    constant = box.conjugate(fixed) if not moving.all() else 0.0
-    C = problem.cost if moving.all() else problem.cost + stacked.adjoint(fixed)
+    stacked, box, moving, fixed, C = stated(problem)
+    constant = box.conjugate(fixed)
     stacked, Q = of_unknown(problem, stacked)
     C, s = problem.restrict(sp.csr_array(C)), problem.order
     C = sp.csr_array(C) if Q is None else symmetrize(dense(C))
