@@ -15,8 +15,8 @@ from npkl_models.applications.estimators.models import NPKLClustering
 from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.applications.pair_noise import looks, rate
 from npkl_models.cli import output
-from npkl_models.cli.arguments import said
 from npkl_models.cli.console import say
+from npkl_models.cli.problems import said
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
