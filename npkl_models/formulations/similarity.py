@@ -74,7 +74,9 @@ def psde(
     instance(pairs, Pairs, "pairs")
     slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
     weights = C if isinstance(C, tuple) and len(C) == 2 else (C, C)
-    similar, dissimilar = (_weight(one) for one in weights)
+    similar, dissimilar = (
+        one if isinstance(one, float) and one == np.inf else positive_number(one, "C") for one in weights
+    )
     every = np.stack([pairs.i, pairs.j], axis=1)
     graph = _laplacian(pairs.n, every, np.ones(len(pairs)))
     basis = wavelets_of(graph) if features is None else _spanned(features, pairs.n)
@@ -97,11 +99,6 @@ def psde(
         )
     ]
     return Problem(cost, terms, regularizer, basis, "psde")
-
-
-def _weight(C: float) -> float:
-    """A positive number, which may be infinite."""
-    return C if isinstance(C, float) and np.inf == C else positive_number(C, "C")
 
 
 def _laplacian(n: int, links: Index, weight: Array) -> Matrix:

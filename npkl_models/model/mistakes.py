@@ -142,7 +142,7 @@ def _compared(f: Functional) -> tuple[Index, Index] | None:
         return None
     A = f.combination.tocoo()
     i, j = f.distances.indices
-    code = _code(i, j, f.n)
+    code = np.minimum(i, j) * f.n + np.maximum(i, j)
     near, far = (np.full(f.size, -1, dtype=np.intp) for _ in range(2))
     near[A.row[A.data > 0]] = code[A.col[A.data > 0]]
     far[A.row[A.data < 0]] = code[A.col[A.data < 0]]
@@ -192,10 +192,6 @@ def _anchors(problem: Statement) -> tuple[Index, int]:
     d = int((np.sqrt(8 * held.functional.size + 1) - 1) / 2)
     Q = sp.csc_array(problem.basis.Q)[:, :d].tocoo()
     return np.unique(Q.row).astype(np.intp), d
-
-
-def _code(i: Index, j: Index, n: int) -> Index:
-    return np.minimum(i, j) * n + np.maximum(i, j)
 
 
 def _share(which: Index, every: Index) -> str:
