@@ -17,7 +17,8 @@ from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.linalg import Array
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.diagnosis import Finding, diagnose
+from npkl_models.model.diagnosis import diagnose
+from npkl_models.model.mistakes import Finding
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # this import registers all backends

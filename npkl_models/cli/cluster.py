@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     say(model.solution_.summary())
     conflicts = diagnose(model.pairs_, options.k) if model.supervised_ else ()
     for finding in conflicts:
-        say(finding)
+        say(str(finding))
     if model.audit_ is not None:
         say(_suspects(model.audit_, options.noise == "auto", bool(conflicts)))
     broken = broken_by(model.labels_, model.pairs_) if model.supervised_ else []

@@ -115,7 +115,7 @@ def _found(model: Localisation, given: Network) -> list[str]:
     out = [
         f"positions are refined by least squares, locally; distances differ by {root:.3g} (root mean square)"
     ]
-    out += [f"{kind}: {words}" for kind, words in of_triangles(*_lengths(given), names)]
+    out += map(str, of_triangles(*_lengths(given), names))
     if model.unique_ is not None:
         loose = own[~model.unique_[own]]
         rest = f"; not: {some(loose, names, SHOWN)}" if loose.size else ""

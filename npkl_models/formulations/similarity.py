@@ -88,16 +88,13 @@ def psde(
     regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     cost = -sp.eye_array(pairs.n).tocsr()
     of_similar = "excess" if slack == "hinge" else "squared_excess"
-    terms = [
-        term
-        for links, kind, side, own, name in (
-            (pairs.must_link, of_similar, "upper", similar * pairs.confidence[:must], "similar"),
-            (pairs.cannot_link, slack, "lower", dissimilar * pairs.confidence[must:], "dissimilar"),
-        )
-        for term in soft_or_hard(
-            SquaredDistances(pairs.n, (links[:, 0], links[:, 1])), kind, 1.0, own, name, side
-        )
-    ]
+    kinds = (pairs.must_link, pairs.cannot_link)
+    near, far = (SquaredDistances(pairs.n, (links[:, 0], links[:, 1])) for links in kinds)
+    confidence = pairs.confidence
+    terms = (
+        *soft_or_hard(near, of_similar, 1.0, similar * confidence[:must], "similar", "upper"),
+        *soft_or_hard(far, slack, 1.0, dissimilar * confidence[must:], "dissimilar", "lower"),
+    )
     return Problem(cost, terms, regularizer, basis, "psde")
 
 

@@ -15,8 +15,7 @@ from npkl_models.linalg.compile import clock
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units, own_units
-from npkl_models.presolve.step import Smaller
-from npkl_models.presolve.steps import FACES
+from npkl_models.presolve.steps import FACES, Smaller
 from npkl_models.solve.cost import Allowance, Cost
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options, in_units, parse_options

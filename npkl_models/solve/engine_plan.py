@@ -147,7 +147,9 @@ class Run:
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
                 iteration, found.min_eigenvalue, engine.V.shape[1],
             )  # fmt: skip
-            self._begin_again(iteration, max(residual, self.tol))
+            self.threshold = min(self.first_look, max(residual, self.tol))
+            self.rest, self.due = iteration + GROWTH, DUE
+            self.best, self.best_at = np.inf, iteration
             self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
@@ -193,10 +195,6 @@ class Run:
         gained = self.before_growth - self.engine.objective
         stationary = self.engine.residual <= STATIONARY * self.tol
         return stuck or stationary or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
-
-    def _begin_again(self, iteration: int, threshold: float) -> None:
-        self.threshold, self.rest = min(self.first_look, threshold), iteration + GROWTH
-        self.best, self.best_at, self.due = np.inf, iteration, DUE
 
 
 @dataclass(frozen=True)
