@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import pairwise_distances, pairwise_kernels
 from sklearn.utils import gen_batches
 
+from npkl_models.answer.coordinates import ROUNDING
 from npkl_models.applications.estimators.solved import CHUNK
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
@@ -38,7 +39,6 @@ from npkl_models.linalg.owned import finite, real_array
 
 KERNELS = ("rbf", "linear", "precomputed")
 VALUES = "values of the kernel"
-ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
 NEGLIGIBLE = 1e-10  # axes with a smaller eigenvalue, relative to the largest, are left out
 SAME = 1e-12  # kernel values that differ by less, relative to the largest entry, count as equal
 
