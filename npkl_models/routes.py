@@ -30,12 +30,7 @@ ROUTES = (
 )
 """The backends in the order of preference."""
 
-PRINTED = (
-    kl_admm.BACKEND,
-    *bcdkl.BACKENDS,
-    printed_simple_npkl.BACKEND,
-    sqlp.BACKEND,
-)
+PRINTED = (kl_admm.BACKEND, *bcdkl.BACKENDS, printed_simple_npkl.BACKEND, sqlp.BACKEND)
 """The papers' algorithms as printed, which run only if they are named."""
 
 

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
+from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor
 from npkl_models.conic.reduced import SQLP, ReducedPlan, with_solver, write_sqlp
 from npkl_models.conic.solvers import ConicOptions
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index
+from npkl_models.model.functional import smat
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.takes import Takes

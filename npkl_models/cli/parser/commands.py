@@ -78,9 +78,7 @@ COMMANDS = (
   npkl solve --data my.csv --labels class --formulation npkl --loss hinge --out answer.npz
   npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json
   npkl solve theta1.dat-s --backend interior --out answer.npz""",
-        (
-            GIVEN, *PROBLEM, *SOLVER, *ANSWER,
-        ),
+        (GIVEN, *PROBLEM, *SOLVER, *ANSWER),
         run="problems.solve",
     ),
     Command(
