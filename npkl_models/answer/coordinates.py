@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, doubly_centred
 from npkl_models.linalg.owned import finite, real_array
 
 ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
@@ -63,9 +63,7 @@ def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
         return _of_factor(A)
     if np.abs(A - A.T).max() > ROUNDING * np.abs(A).max():
         raise ProblemError("a kernel must be symmetric, got an unsymmetric matrix")
-    K = A - A.mean(axis=0)
-    K = K - K.mean(axis=1)[:, None]
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    values, vectors = np.linalg.eigh(doubly_centred(A))
     return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
 
 

@@ -34,7 +34,7 @@ from sklearn.utils import gen_batches
 from npkl_models.answer.coordinates import ROUNDING
 from npkl_models.applications.estimators.solved import CHUNK
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, doubly_centred
 from npkl_models.linalg.owned import finite, real_array
 
 KERNELS = ("rbf", "linear", "precomputed")
@@ -80,8 +80,7 @@ def axes_of(own: Array) -> tuple[Array, Array]:
         raise ProblemError("values of a kernel must be finite, got NaN or infinity; scale the points")
     if not np.allclose(own, own.T, rtol=0, atol=ROUNDING * np.abs(own).max()):
         raise ProblemError("a kernel must be symmetric, got values k(x, y) that differ from k(y, x)")
-    mean = own.mean(axis=0)
-    value, vector = np.linalg.eigh(own - mean - mean[:, None] + mean.mean())
+    value, vector = np.linalg.eigh(doubly_centred(own))
     if value[0] < -ROUNDING * np.abs(own).max() * len(own):
         raise ProblemError(f"a kernel must be positive semidefinite, got the eigenvalue {value[0]:.3g}")
     kept = np.flatnonzero(value > NEGLIGIBLE * max(float(value[-1]), 0.0))[::-1]
