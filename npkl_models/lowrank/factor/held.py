@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
 from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.facts import fact
 from npkl_models.model.functional import smat, svec, svec_rows
@@ -68,7 +68,7 @@ class Held:
         """Multipliers of the equalities, from S W (s x r) without them."""
         d = self.rows.size
         L = -np.linalg.solve(self.root.T, SW[self.rows, :d].T)
-        nu = np.linalg.lstsq(self.operator.T, svec(0.5 * (L + L.T)), rcond=None)[0]
+        nu = np.linalg.lstsq(self.operator.T, svec(symmetrize(L)), rcond=None)[0]
         return tuple(np.split(nu, np.cumsum(self.sizes)[:-1]))
 
 
