@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
@@ -25,6 +24,7 @@ from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.presolve.growth import grown
@@ -101,8 +101,7 @@ def _labels(problem: Statement) -> Index:
         column += [of_cost[t.row], of_cost[t.column]]
         valued[t.row] = valued[t.column] = True
     i, j = np.concatenate([*row, np.zeros(0, np.intp)]), np.concatenate([*column, np.zeros(0, np.intp)])
-    graph = sp.coo_array((np.ones(i.size), (i, j)), shape=(count, count))
-    count, joined = connected_components(graph, directed=False)
+    count, joined = components(count, np.stack([i, j], axis=1))
     found = joined[of_cost]
     has, single = np.zeros(count, dtype=bool), np.bincount(found, minlength=count) < 2
     has[found[valued]] = True
