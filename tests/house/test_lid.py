@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 42_979),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 42_974),
     "lines of tests": (lambda: lines(TESTS), 30_640),
     "numeric constants at module level": (lambda: constants(PACKAGE), 625),
     "public names": (lambda: len(nm.__all__), 98),

@@ -73,7 +73,7 @@ class PairFolds(_MetadataRequester):  # type: ignore[misc]
         for train, held in self._parts(pairs):
             rows = np.arange(pairs.n)
             rows[pairs.owner[~train]] -= pairs.n
-            yield rows, np.stack([pairs.i, pairs.j], axis=1)[held].ravel() - pairs.n
+            yield rows, pairs.ends[held].ravel() - pairs.n
 
     def _parts(self, pairs: Pairs) -> Iterator[tuple[Mask, Mask]]:
         kinds = (pairs.must_link, pairs.cannot_link)
@@ -92,9 +92,8 @@ class PairFolds(_MetadataRequester):  # type: ignore[misc]
 def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Mask, Mask]:
     """Which pairs to learn from, and which held-out pairs do not follow from them."""
     train = some_pairs(pairs, ~out, pairs.confidence)
-    ends = np.stack([pairs.i, pairs.j], axis=1)
     count, group = train.groups()
-    ours, apart = (np.sort(group[part], axis=1) for part in (ends[out], train.cannot_link))
+    ours, apart = (np.sort(group[part], axis=1) for part in (pairs.ends[out], train.cannot_link))
     follows = (ours[:, 0] == ours[:, 1]) | np.isin(ours @ [count, 1], apart @ [count, 1])
     held = out.copy()
     held[out] = ~follows
