@@ -74,7 +74,7 @@ from .model.trace_cones import CvxSupport
 from .path import Path, regularization_path
 from .problem import Problem
 from .routes import backends, register, unregister
-from .solve.backend import Backend
+from .solve.backend import Backend, Plan, Program
 from .solve.choice import choose_backend, compile, solve
 from .solve.cost import Cost
 from .solve.engine import Engine
@@ -82,10 +82,9 @@ from .solve.engine_plan import EnginePlan
 from .solve.judge import Claim
 from .solve.options import IterativeOptions, Options
 from .solve.portfolio import Portfolio
-from .solve.program import Plan, Program
 from .solve.takes import Powers, Takes
 from .solve.watch import RunMonitor
-from .spectral.equivalence import equivalent_bound, equivalent_penalty
+from .spectral.concave import equivalent_bound, equivalent_penalty
 
 __version__: str
 

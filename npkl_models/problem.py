@@ -17,18 +17,18 @@ from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.linalg import Array
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.diagnosis import Finding, diagnose
+from npkl_models.model.diagnosis import diagnose
+from npkl_models.model.mistakes import Finding
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # this import registers all backends
 from npkl_models.show.explain import Dual, Explanation, explain, explain_dual
 from npkl_models.show.report import write_handout
-from npkl_models.solve.backend import Backend
+from npkl_models.solve.backend import Backend, Program
 from npkl_models.solve.choice import compile as compiled
 from npkl_models.solve.choice import solve
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.portfolio import Portfolio
-from npkl_models.solve.program import Program
 
 
 class Problem(Statement):

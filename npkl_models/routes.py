@@ -7,7 +7,7 @@ from npkl_models.interior import interior
 from npkl_models.lowrank import admm
 from npkl_models.lowrank.factor import burer_monteiro
 from npkl_models.lowrank.rows import bcd
-from npkl_models.printed import bcd_npkl, bcdkl, kl_admm, sqlp
+from npkl_models.printed import bcdkl, kl_admm, sqlp
 from npkl_models.printed import simple_npkl as printed_simple_npkl
 from npkl_models.solve.registry import backends as backends
 from npkl_models.solve.registry import compatible as compatible
@@ -30,13 +30,7 @@ ROUTES = (
 )
 """The backends in the order of preference."""
 
-PRINTED = (
-    kl_admm.BACKEND,
-    bcdkl.BACKEND,
-    bcd_npkl.BACKEND,
-    printed_simple_npkl.BACKEND,
-    sqlp.BACKEND,
-)
+PRINTED = (kl_admm.BACKEND, *bcdkl.BACKENDS, printed_simple_npkl.BACKEND, sqlp.BACKEND)
 """The papers' algorithms as printed, which run only if they are named."""
 
 

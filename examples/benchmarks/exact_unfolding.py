@@ -59,7 +59,7 @@ def csdp(X: np.ndarray, neighbors: int, cap: float) -> dict:
         command = ["csdp", str(folder / "p.dat-s"), str(folder / "p.out")]
         try:
             seconds, _ = cpu_of(command, cap, folder)
-            found = judge_file(folder / "p.dat-s", folder / "p.out", nm.Problem)
+            found = judge_file(folder / "p.dat-s", folder / "p.out")
         except Exception as error:  # the time limit, or no answer
             return {"csdp": type(error).__name__}
     known = found.certificate

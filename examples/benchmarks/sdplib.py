@@ -55,7 +55,7 @@ def csdp(path: Path, cap: float) -> dict:
         (folder / "p.dat-s").write_bytes(raw)
         try:
             seconds, _ = cpu_of(["csdp", "p.dat-s", "p.sol"], cap, folder)
-            found = judge_file(folder / "p.dat-s", folder / "p.sol", nm.Problem)
+            found = judge_file(folder / "p.dat-s", folder / "p.sol")
         except Exception as error:  # the time limit, or no answer
             return {"csdp": type(error).__name__}
     known = found.certificate

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, doubly_centred
 from npkl_models.linalg.owned import finite, real_array
 
-SYMMETRIC = 1e-8  # largest asymmetry of a kernel, relative to its largest entry
+ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
 
 
 def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
@@ -61,11 +61,9 @@ def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
         raise ProblemError(f"a kernel must have shape (n, n), and a factor (n, r), got shape {A.shape}")
     if A.shape[0] > A.shape[1]:
         return _of_factor(A)
-    if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():
+    if np.abs(A - A.T).max() > ROUNDING * np.abs(A).max():
         raise ProblemError("a kernel must be symmetric, got an unsymmetric matrix")
-    K = A - A.mean(axis=0)
-    K = K - K.mean(axis=1)[:, None]
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    values, vectors = np.linalg.eigh(doubly_centred(A))
     return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
 
 

@@ -15,6 +15,7 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, finite, owned, real_array
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
+from npkl_models.model.storage import HISTORY
 
 
 class Status(Enum):
@@ -137,18 +138,17 @@ class History(Owner):
 
     def pack(self) -> dict[str, Array]:
         """The columns as arrays for a file."""
-        return {f"{STORED}{name}": self[name] for name in self.columns}
+        return {f"{HISTORY}{name}": self[name] for name in self.columns}
 
     @classmethod
     def unpack(cls, data: Mapping[str, Array]) -> History:
         """Restore a history from the arrays of `pack`."""
-        found = {name.removeprefix(STORED): data[name] for name in data if name.startswith(STORED)}
+        found = {name.removeprefix(HISTORY): data[name] for name in data if name.startswith(HISTORY)}
         own = {name: found.pop(name) for name in STANDARD}
         return cls(**own, more=found)
 
 
 STANDARD = ("iteration", "seconds", "objective", "bound", "residual", "rank")
-STORED = "history."
 NUMBERS = ("reported_objective", "build_time", "solve_time", "kernel_min_eigenvalue")
 
 
@@ -169,18 +169,20 @@ def unpacked(header: dict[str, Any], data: dict[str, Array], problem: Statement)
         "backend": text(header, "backend"), "message": text(header, "message"),
         "V": finite(real_array(data["V"], "V"), "V") if "V" in data else None,
         "multipliers": None if y is None else problem.as_multipliers(problem.split_multipliers(y)),
-        "history": History.unpack({k: real_array(data[k], k) for k in data if k.startswith(STORED)}),
+        "history": History.unpack({k: real_array(data[k], k) for k in data if k.startswith(HISTORY)}),
         "iterations": whole(header, "iterations"), **{name: number(header, name) for name in NUMBERS},
     }  # fmt: skip
 
 
-def attempts(header: dict[str, Any]) -> list[tuple[str, float, str, float]]:
-    """Backend, seconds, status and gap of each attempt."""
-    rows = (
-        dict(zip(("backend", "seconds", "status", "gap"), row, strict=True))
-        for row in listed(header, "attempts")
-    )
-    return [
-        (text(one, "backend"), number(one, "seconds"), text(one, "status"), number(one, "gap"))
+def attempts(header: dict[str, Any]) -> tuple[Attempt, ...]:
+    """The attempts, with checked types."""
+    rows = (dict(zip(Attempt._fields, row, strict=True)) for row in listed(header, "attempts"))
+    return tuple(
+        Attempt(text(one, "backend"), number(one, "seconds"), status_of(one), number(one, "gap"))
         for one in rows
-    ]
+    )
+
+
+def status_of(found: Mapping[str, Any]) -> Status:
+    """The status by its name."""
+    return Status[chosen("status", text(found, "status"), Status.__members__)]

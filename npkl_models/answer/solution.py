@@ -12,16 +12,15 @@ import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import Attempt as Attempt
-from npkl_models.answer.history import History, attempts, packed_arrays, unpacked
+from npkl_models.answer.history import History, attempts, packed_arrays, status_of, unpacked
 from npkl_models.answer.history import Status as Status
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.certificate import Certificate, bracket
 from npkl_models.certify.prove import certify
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
-from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.errors import ProblemError, SolverError
 from npkl_models.files import saved
-from npkl_models.files.fields import text
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
@@ -233,10 +232,9 @@ class Solution(Owner):
         """Restore a solution from the header and arrays of `pack`, and verify its status."""
         problem = kind().unpack(header, data)
         own = unpacked(header, data, problem)
-        tried = tuple(Attempt(a, t, _status(s), gap) for a, t, s, gap in attempts(header))
         objective = float("nan") if own["V"] is None else problem.objective_of_factor(own["V"])
         said = Solution(
-            problem, status=_status(text(header, "status")), objective=objective, attempts=tried, **own
+            problem, status=status_of(header), objective=objective, attempts=attempts(header), **own
         )
         return _judged_again(said, tol, feasibility)
 
@@ -254,10 +252,6 @@ _SCALARS = (
 )  # fmt: skip
 CUT_OFF = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.FAILED)
 PROOFS = {Status.INFEASIBLE: infeasible, Status.UNBOUNDED: unbounded}
-
-
-def _status(name: str) -> Status:
-    return Status[chosen("status", name, Status.__members__)]
 
 
 def _judged_again(said: Solution, tol: float, feasibility: float) -> Solution:

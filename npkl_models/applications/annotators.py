@@ -21,8 +21,8 @@ from scipy.special import expit
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_array
-from npkl_models.model.answers import signs
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.sampling import signs
 
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand

@@ -20,8 +20,8 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.comparisons import answered, number_of_points, read_comparisons
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_array, whole_number
-from npkl_models.model.answers import signs
 from npkl_models.model.losses import Loss, get_loss
+from npkl_models.model.sampling import signs
 
 EXACT, LONG = 1e-14, 2_000  # accuracy and most steps of the positions of new points
 HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred

@@ -45,8 +45,8 @@ class Assignment:
         check_clusters(k, n)
         if pairs is not None and pairs.n != n:
             raise ProblemError(f"pairs must be over the {n} points, got pairs over {pairs.n}")
-        for _, message in () if pairs is None else of_pairs(pairs, k):
-            raise ProblemError(f"pairs must be such that {k} clusters can keep them, got: {message}")
+        for found in () if pairs is None else of_pairs(pairs, k):
+            raise ProblemError(f"pairs must be such that {k} clusters can keep them, got: {found.message}")
         self.count, self.group = (n, np.arange(n)) if pairs is None else pairs.groups()
         self.gather = membership(self.group, self.count)
         self.size = np.bincount(self.group, minlength=self.count)
@@ -124,16 +124,15 @@ def log_costs(beliefs: Array) -> Array:
     return -np.log(np.maximum(beliefs, UNIT))
 
 
-def settled(V: Array, centres: Array, keep: Assignment, max_iter: int = 300) -> tuple[float, Index]:
-    """Inertia and labels (n,) that keep pairs and sizes, after rounds of k-means from centres (k x r)."""
+def settled(V: Array, centres: Array, keep: Assignment, max_iter: int = 300) -> Index:
+    """Labels (n,) that keep pairs and sizes, after rounds of k-means from centres (k x r)."""
     from sklearn.metrics import euclidean_distances
 
     old = np.full(len(V), -1)
     for _ in range(max_iter):
-        cost = euclidean_distances(V, centres, squared=True)
-        labels = keep(cost)
+        labels = keep(euclidean_distances(V, centres, squared=True))
         if (labels == old).all():
             break
         old = labels
         centres = centres_of(V, labels, len(centres))
-    return float(cost[np.arange(len(V)), labels].sum()), labels
+    return labels

@@ -12,8 +12,8 @@ from npkl_models.model.pairs import Pairs
 
 def some_pairs(pairs: Pairs, kept: Mask, confidence: Array) -> Pairs:
     """The pairs where ``kept`` (m,) is true, with other confidences (m,)."""
-    ends, must = np.stack([pairs.i, pairs.j], axis=1), pairs.sign > 0
-    return Pairs(pairs.n, ends[kept & must], ends[kept & ~must], confidence[kept])
+    must = pairs.sign > 0
+    return Pairs(pairs.n, pairs.ends[kept & must], pairs.ends[kept & ~must], confidence[kept])
 
 
 def share_met(labels: ArrayLike, pairs: Pairs) -> float:

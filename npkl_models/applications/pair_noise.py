@@ -157,11 +157,10 @@ def pair_noise(
     whole = mixed(parts, witnesses)
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
-    ends = np.stack([pairs.i, pairs.j], axis=1)
     must, rates = pairs.sign > 0, (one, two)
     wrong = np.where(must, 1 - whole.together, whole.together)
     judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
-    return PairNoise(ends, must, wrong, whole.points, *judged)
+    return PairNoise(pairs.ends, must, wrong, whole.points, *judged)
 
 
 def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:

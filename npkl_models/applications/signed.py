@@ -10,7 +10,7 @@ from scipy.sparse.linalg import lobpcg
 
 from npkl_models.applications.clustering import check_clusters, kernel_kmeans, unit_rows
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
 from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.pairs import Pairs
 
@@ -121,7 +121,9 @@ def propagated_graph(graph: Matrix, pairs: Pairs, everywhere: bool = False) -> M
     ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
     Z = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=W.shape)
     if everywhere:
-        return sp.csr_array(_changed(W.toarray(), _everywhere(W, Z)))
+        whole, one = W.toarray(), np.eye(pairs.n)
+        R = np.linalg.solve(one - REACH * whole, (1 - REACH) * one)
+        return sp.csr_array(_changed(whole, symmetrize(R @ (Z @ R.T))))
     where = sp.coo_array(abs(W) + abs(Z))
     i, j = where.row, where.col
     w = np.asarray(W[i, j]).ravel()
@@ -132,13 +134,6 @@ def _changed(w: Array, F: Array) -> Array:
     """Affinities w after the spread F, which is divided by its largest value."""
     F = F / max(float(np.abs(F).max(initial=0.0)), 1e-300)
     return np.asarray(np.where(F >= 0, 1 - (1 - F) * (1 - w), (1 + F) * w))
-
-
-def _everywhere(W: Matrix, Z: Matrix) -> Array:
-    """The spread of the pairs Z to all entries: R Z R' with R = (1 - a) (I - a W)^-1 and a = 0.6."""
-    R = np.linalg.solve(np.eye(W.shape[0]) - REACH * W.toarray(), (1 - REACH) * np.eye(W.shape[0]))
-    F = R @ (Z @ R.T)
-    return np.asarray((F + F.T) / 2)
 
 
 def _spread(W: Matrix) -> Matrix:

@@ -21,9 +21,8 @@ from npkl_models.applications.volume import minimum_volume
 from npkl_models.errors import ProblemError, keywords
 from npkl_models.formulations import colored_mvu, mvu
 from npkl_models.formulations.neighborhood import neighborhood
+from npkl_models.formulations.rigid import barycentric
 from npkl_models.linalg import Array, Index
-
-RIDGE = 1e-3  # ridge of the weights, times the trace of the neighbours' Gram matrix (Roweis & Saul 2000)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,18 +82,8 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         return int(self.embedding_.shape[1])
 
     def _combined(self, new: Array, _: Array, near: Index) -> Array:
-        return np.einsum("mk,mkc->mc", _barycentric(self._points, new, near), self.embedding_[near])
-
-
-def _barycentric(points: Array, new: Array, near: Index) -> Array:
-    """Weights (m, k) with row sums one: the weighted mean of the neighbours is nearest to the new point."""
-    differences = points[near] - new[:, None]
-    G = np.einsum("mkd,mld->mkl", differences, differences)
-    trace = np.einsum("mkk->m", G)
-    k = near.shape[1]
-    G[:, range(k), range(k)] += np.where(trace > 0, RIDGE * trace, 1.0)[:, None]
-    weights = np.linalg.solve(G, np.ones((*near.shape, 1)))[:, :, 0]
-    return weights / weights.sum(axis=1, keepdims=True)
+        weights = barycentric(self._points[near] - new[:, None])
+        return np.einsum("mk,mkc->mc", weights, self.embedding_[near])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

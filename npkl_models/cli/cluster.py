@@ -12,11 +12,11 @@ import npkl_models.show.plots as plots
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.estimators.models import NPKLClustering
+from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.applications.pair_noise import looks, rate
 from npkl_models.cli import output
-from npkl_models.cli.arguments import said
 from npkl_models.cli.console import say
-from npkl_models.cli.fitting import fitting
+from npkl_models.cli.problems import said
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
@@ -26,8 +26,8 @@ from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import broken_by, in_words
 from npkl_models.model.diagnosis import diagnose
+from npkl_models.model.graph import unscaled
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.scales import unscaled
 from npkl_models.recipe.fields import ESTIMATOR
 from npkl_models.recipe.recipe import Recipe
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     say(model.solution_.summary())
     conflicts = diagnose(model.pairs_, options.k) if model.supervised_ else ()
     for finding in conflicts:
-        say(finding)
+        say(str(finding))
     if model.audit_ is not None:
         say(_suspects(model.audit_, options.noise == "auto", bool(conflicts)))
     broken = broken_by(model.labels_, model.pairs_) if model.supervised_ else []
@@ -121,7 +121,7 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, data: Dataset) -> NPKLC
         options=solving, random_state=recipe.seed, noise=noise, hard=options.hard,
         size_min=options.size_min, size_max=options.size_max,
     )  # fmt: skip
-    with fitting(f"{recipe.formulation}, n = {data.n}"):
+    with output.progress(f"{recipe.formulation}, n = {data.n}", WARNINGS):
         return model.fit(data.X, **side)
 
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer, say
+from npkl_models.cli.problems import asked
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, LEFT, NARROW_COLUMNS, CrossCheck, cells
 from npkl_models.routes import backends as known_backends

@@ -1,4 +1,4 @@
-"""``npkl locate``: positions of sensors from a csv of measured distances."""
+"""``npkl locate``, positions of sensors from distances; and ``npkl embed``, coordinates from comparisons."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 import npkl_models.show.plots as plots
 from npkl_models.applications.estimators.localisation import Localisation
+from npkl_models.applications.estimators.noisy import WARNINGS
+from npkl_models.applications.estimators.ordinal import OrdinalEmbedding
 from npkl_models.cli import output
 from npkl_models.cli.console import say
-from npkl_models.cli.fitting import fitting
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.sensors import Distances, read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate
@@ -35,8 +37,8 @@ class Network:
     dimensions: int
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command; returns its exit status."""
+def locate(options: argparse.Namespace) -> int:
+    """Write the positions of sensors; returns the exit status."""
     output.check(options, out=output.CSV, plot=output.PICTURE)
     given = _read(options)
     model = Localisation(
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     measured, n = given.measured, len(given.measured.names)
     what = f"{measured.d.size} distances of {n} sensors"
     what += "" if given.anchors is None else f", {given.anchors.points.size} of them anchors"
-    with fitting(what):
+    with output.progress(what, WARNINGS):
         model.fit(
             (measured.i, measured.j, measured.d), anchors=given.anchors, bounds=given.bounds,
             weights=measured.weight, n_points=n,
@@ -113,7 +115,7 @@ def _found(model: Localisation, given: Network) -> list[str]:
     out = [
         f"positions are refined by least squares, locally; distances differ by {root:.3g} (root mean square)"
     ]
-    out += [f"{kind}: {words}" for kind, words in of_triangles(*_lengths(given), names)]
+    out += map(str, of_triangles(*_lengths(given), names))
     if model.unique_ is not None:
         loose = own[~model.unique_[own]]
         rest = f"; not: {some(loose, names, SHOWN)}" if loose.size else ""
@@ -147,3 +149,31 @@ def _lengths(given: Network) -> tuple[Index, Index, Array]:
     new = ~np.isin(a * n + b, i * n + j)
     lengths = np.linalg.norm(given.anchors.positions[one] - given.anchors.positions[two], axis=1)
     return np.r_[i, a[new]], np.r_[j, b[new]], np.r_[d, lengths[new]]
+
+
+def embed(options: argparse.Namespace) -> int:
+    """Write coordinates of objects that are known from comparisons alone; returns the exit status."""
+    output.check(options, out=output.CSV, plot=output.PICTURE)
+    if options.components < 1:
+        raise ProblemError(f"--components must be at least 1, got {options.components}")
+    given = read_comparisons_csv(options.triplets)
+    model = OrdinalEmbedding(
+        options.components, loss=options.loss, tol=options.tol, random_state=options.seed,
+        penalty="auto" if options.penalty is None else options.penalty,
+        refine=None if options.refine == "none" else options.refine,
+    )  # fmt: skip
+    what = f"{len(given.rows)} comparisons of {len(given.names)} objects"
+    with output.progress(what, WARNINGS):
+        model.fit(given.rows, n_points=max(len(given.names), 3))
+    say(f"{options.triplets}: {what}; {given.header}")
+    say(model.solution_.summary())
+    refined = "the certified kernel" if model.refined_ is None else f"refined by {model.refined_}, locally"
+    answered = f"{model.score(given.rows):.1%} of the comparisons hold in the embedding"
+    say(f"{refined}; penalty {model.penalty_:.3g}; {answered}")
+    points = model.embedding_[: len(given.names)]
+    if options.out is not None:
+        coordinates = {f"x{k}": column for k, column in enumerate(points.T, 1)}
+        output.write_csv(options.out, {"object": given.names} | coordinates)
+    if options.plot is not None:
+        output.write_picture(options.plot, plots.objects(points, given.names))
+    return output.status_of(model.solution_)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -34,14 +35,20 @@ class _Line(logging.Handler):
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Show progress on standard error, about once a second, if standard error is a terminal."""
+def progress(what: str, silenced: Iterable[type[Warning]] = ()) -> Iterator[None]:
+    """Show progress on standard error, about once a second, if standard error is a terminal.
+
+    ``silenced`` are kinds of warnings that the command says in words.
+    """
     console = printer(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(what) as line, listening(_Line(line)):
-        yield
+    with warnings.catch_warnings():
+        for kind in silenced:
+            warnings.simplefilter("ignore", kind)
+        if not console.is_terminal:
+            yield
+            return
+        with console.status(what) as line, listening(_Line(line)):
+            yield
 
 
 def check(options: argparse.Namespace, **kinds: tuple[str, ...]) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
-from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer, say
+from npkl_models.cli.problems import asked
 from npkl_models.errors import ProblemError
 from npkl_models.path import Path as Answers
 from npkl_models.path import regularization_path

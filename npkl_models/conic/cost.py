@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from npkl_models.conic.solvers import SCS_SECONDS, default_solver, predicted_bytes, predicted_seconds
 from npkl_models.linalg import Index, symmetric_lu
 from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.incidence import Incidence
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
@@ -99,12 +100,8 @@ def slack_pattern(problem: Statement) -> sp.csc_array | None:
         return None
     if R is not None and R.p != 1:
         return None
-    columns = [part.functional.operator(None).indices for part in problem.terms]
-    flat = np.unique(np.concatenate(columns)) if columns else np.zeros(0, dtype=int)
-    if flat.size > DENSE * n * n:
-        return None
-    linked = sp.coo_array((np.ones(flat.size), (flat // n, flat % n)), shape=(n, n))
-    pattern = abs(problem.cost) + linked + linked.T + sp.eye_array(n)
+    linked = Incidence.stack([part.functional.incidence for part in problem.terms]).pattern()
+    pattern = abs(problem.cost) + linked + sp.eye_array(n)
     return sp.csc_array(pattern) if pattern.nnz <= DENSE * n * n else None
 
 

@@ -17,7 +17,7 @@ from npkl_models.linalg import SKEW, Array, dense, symmetrize
 from npkl_models.linalg.owned import finite, real_array, real_matrix, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.functional import svec
+from npkl_models.model.functional import smat, svec
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
@@ -78,14 +78,6 @@ class ReducedQuadratic:
                 A[np.diag_indices(p)] += 0.5 * R.penalty
         hard = tuple((part, part.functional.svec_operator(Q), part.value) for part in problem.constraints)
         return cls(A, b, c, rank_revealing_factor(A), hard, s)
-
-
-def smat(y: Array, order: int) -> Array:
-    """The symmetric U with svec(U) = y."""
-    first, second = np.triu_indices(order)
-    U = np.zeros((order, order))
-    U[first, second] = np.where(first == second, 1.0, np.sqrt(0.5)) * y
-    return U + np.triu(U, 1).T
 
 
 def rank_revealing_factor(A: Array) -> Array:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from npkl_models.conic.cost import reduced_cost, schur_cost
-from npkl_models.conic.quadratic import ReducedQuadratic, smat, svec_to_vec
+from npkl_models.conic.quadratic import ReducedQuadratic, svec_to_vec
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import relation, signed
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
-from npkl_models.model.functional import svec
+from npkl_models.model.functional import smat, svec
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend

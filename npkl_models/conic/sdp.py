@@ -32,12 +32,11 @@ MAJORISATION_ORDER = 40  # beyond this order, one semidefinite pair for each eig
 
 @dataclass(frozen=True)
 class Model:
-    """The CVXPY problem, and the constraints whose duals become multipliers."""
+    """The CVXPY problem, and for each term the constraint whose dual becomes its multipliers."""
 
     problem: cp.Problem
     unknown: cp.Variable
     links: list[Any]
-    constraints: list[Any]
 
 
 def too_many_cones(problem: Statement) -> str | None:
@@ -73,13 +72,10 @@ def build(problem: Statement) -> Model:
         losses.append((term.weight / top) @ term.loss.cvxpy_value(z, term.target))
     if losses:
         objective = objective + gamma * cp.sum(cp.hstack(losses))
-    hard = [
-        relation(part, part.functional.operator(Q) @ vector, part.value).set_label(name)
-        for part, name in zip(problem.constraints, names[len(links) :], strict=True)
-    ]
+    for part, name in zip(problem.constraints, names[len(links) :], strict=True):
+        links.append(relation(part, part.functional.operator(Q) @ vector, part.value).set_label(name))
     penalty, bounds = problem.regularizer.cvxpy_primal(K)
-    every = [K >> 0, *links, *hard, *bounds]
-    return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, hard)
+    return Model(cp.Problem(cp.Minimize(objective + penalty), [K >> 0, *links, *bounds]), K, links)
 
 
 def relation(part: Constraint, value: Any, bound: Array) -> Any:
@@ -134,7 +130,7 @@ class SDPPlan:
     def run(self, watch: RunMonitor) -> Claim:
         """Solve the problem, by SCS alone if its point is certified soon."""
         order, options = self.problem.order, self.options
-        reader = Reader(self._kernel, self._multipliers)
+        reader = Reader(lambda: self.model.unknown.value, self._multipliers)
         tries = tries_scs(order, options)
         if not tries:
             return ConicRun(self.problem, self.model.problem, options, reader, watch).claim(order)
@@ -153,13 +149,8 @@ class SDPPlan:
         message = f"{quick.message}; {sure.message}"
         return replace(sure if better else quick, status=status, iterations=sure.iterations, message=message)
 
-    def _kernel(self) -> Array | None:
-        U = self.model.unknown.value
-        return None if U is None else np.asarray(U)
-
     def _multipliers(self) -> Multipliers | None:
-        model = self.model
-        read = [c.dual_value for c in (*model.links, *model.constraints)]
+        read = [link.dual_value for link in self.model.links]
         return None if any(value is None for value in read) else _multipliers(self.problem, read)
 
     def describe(self) -> str:

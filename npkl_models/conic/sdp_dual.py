@@ -13,7 +13,7 @@ from npkl_models.conic.cost import dense_order, dual_cost, slack_cliques
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver
-from npkl_models.linalg import Array, symmetrize
+from npkl_models.model.constraint import Constraint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
@@ -31,8 +31,7 @@ class DualModel:
     """The CVXPY problem, its multipliers, and the constraint whose dual is the kernel."""
 
     problem: cp.Problem
-    y: list[cp.Variable]
-    nu: list[cp.Variable]
+    y: list[cp.Variable]  # of all terms
     slack: Any
 
 
@@ -45,26 +44,24 @@ def build(problem: Statement) -> DualModel:
     S: Any = cp.Constant(sp.csc_array(problem.restrict(problem.cost)))
     paid: list[Any] = []
     constraints: list[Any] = []
-    y, nu = [], []
-    for term in problem.losses:
-        part = cp.Variable(term.functional.size)
-        conjugate, domain = term.loss.cvxpy_conjugate(part, term.target, term.weight)
-        S = S + _adjoint(term.functional.operator(Q), part, order)
-        paid.append(conjugate)
-        constraints += domain
-        y.append(part)
-    for constraint in problem.constraints:
-        upper = bool(np.isfinite(constraint.upper).all())
-        part = cp.Variable(constraint.functional.size)
-        S = S + _adjoint(constraint.functional.operator(Q), part, order)
-        paid.append(constraint.value @ part)
-        constraints += [] if constraint.equal else [part >= 0 if upper else part <= 0]
-        nu.append(part)
+    y = []
+    for part in problem.terms:
+        own = cp.Variable(part.functional.size)
+        S = S + _adjoint(part.functional.operator(Q), own, order)
+        y.append(own)
+        if isinstance(part, Constraint):
+            upper = bool(np.isfinite(part.upper).all())
+            paid.append(part.value @ own)
+            constraints += [] if part.equal else [own >= 0 if upper else own <= 0]
+        else:
+            conjugate, domain = part.loss.cvxpy_conjugate(own, part.target, part.weight)
+            paid.append(conjugate)
+            constraints += domain
     support = problem.regularizer.cvxpy_support(S)
     slack = 0.5 * (support.slack + support.slack.T) >> 0
     every = [slack, *constraints, *support.constraints]
     cost = cp.sum(cp.hstack(paid)) + support.value
-    return DualModel(cp.Problem(cp.Minimize(cost), every), y, nu, slack)
+    return DualModel(cp.Problem(cp.Minimize(cost), every), y, slack)
 
 
 def _adjoint(A: Any, part: Any, order: int) -> Any:
@@ -91,26 +88,22 @@ class DualSDPPlan:
 
     def run(self, watch: RunMonitor) -> Claim:
         """Solve the program."""
-        reader = Reader(self._kernel, self._multipliers, lambda value: -value, lambda s: SWAPPED.get(s, s))
+        reader = Reader(
+            lambda: self.model.slack.dual_value, self._multipliers, lambda value: -value,
+            lambda status: SWAPPED.get(status, status),
+        )  # fmt: skip
         solver, options = choose_solver(self.options.solver, self.problem.order, self.cliques), self.options
         if solver == "SCS":
             options = replace(options, solver_options={"scale": SCALE} | options.solver_options)
         run = ConicRun(self.problem, self.model.problem, options, reader, watch)
         return run.claim(self.problem.order, solver)
 
-    def _kernel(self) -> Array | None:
-        K = self.model.slack.dual_value
-        return None if K is None else symmetrize(np.asarray(K))
-
     def _multipliers(self) -> Multipliers | None:
-        model = self.model
-        if any(variable.value is None for variable in (*model.y, *model.nu)):
+        if any(variable.value is None for variable in self.model.y):
             return None
-        hard = zip(self.problem.constraints, model.nu, strict=True)
-        return Multipliers(
-            tuple(np.atleast_1d(v.value) for v in model.y),
-            tuple(part.project(np.atleast_1d(v.value)) for part, v in hard),
-        )
+        y = self.problem.split_multipliers([np.atleast_1d(variable.value) for variable in self.model.y])
+        hard = zip(self.problem.constraints, y.constraints, strict=True)
+        return Multipliers(y.losses, tuple(part.project(nu) for part, nu in hard))
 
     def describe(self) -> str:
         """Sizes and memory."""

@@ -33,7 +33,7 @@ from npkl_models.files.machine import available_bytes
 from npkl_models.linalg import Array, Index, Mask, dense
 from npkl_models.model import storage
 from npkl_models.model.box import Box
-from npkl_models.model.conjugates import parts_of, projected, quadratic_conjugates
+from npkl_models.model.conjugates import projected, quadratic_conjugates, stated
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
@@ -164,13 +164,10 @@ def _as_stated(problem: Statement) -> SDPAFile:
     if reason is not None:
         raise UnsupportedError(f"SDPA's format {reason}")
     bounded = R.spectral is not None and R.spectral.bound is not None and not squared
-    incidences, boxes = parts_of(problem)
-    incidence, box = Incidence.stack(incidences), Box.join(boxes)
-    moving = box.lower < box.upper
+    incidence, box, moving, fixed, cost = stated(problem)
     if not (moving.any() or squared or bounded):
         raise UnsupportedError("SDPA's format needs a multiplier that is not fixed, got linear losses only")
-    fixed = np.where(moving, 0.0, box.lower)
-    C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
+    C = sp.coo_array(problem.restrict(cost))
     constant = box.conjugate(fixed)
     box = box.kept(moving)
     file = SDPAFile(box.b, [problem.order], moving, fixed, constant)

@@ -20,12 +20,12 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.matrices import SparseMatrices
+from npkl_models.model.storage import FEW
 
 SEPARATORS = str.maketrans(",(){}\t", " " * 6)
 EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LEADING = re.compile(NUMBER.pattern + r"(?=$|[^0-9.eE+-])")
-FEW = 2**20  # the order of a problem that a file may declare even if it holds fewer numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,8 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
-from npkl_models.model.answers import KNOWN, WORDS, sign
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.sampling import is_label, labelled
+from npkl_models.model.sampling import KNOWN, WORDS, is_label, labelled, sign
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
 RENAMED = "give it a name with .csv; commas, semicolons, tabs and blanks are found"

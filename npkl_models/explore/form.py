@@ -153,9 +153,9 @@ def _read_no_other_file(own: Mapping[str, Any], files: Mapping[str, Path]) -> No
 
 def with_mistakes(pairs: Pairs, share: float, seed: int = 0) -> Pairs:
     """The same pairs, with the other kind for a share of them, drawn by a seed."""
-    ends, sign = np.stack([pairs.i, pairs.j], axis=1), np.array(pairs.sign)
+    sign = np.array(pairs.sign)
     sign[np.random.default_rng(seed).choice(len(sign), round(share * len(sign)), replace=False)] *= -1
-    return Pairs(pairs.n, ends[sign > 0], ends[sign < 0])
+    return Pairs.from_arrays(pairs.ends, sign, pairs.n)
 
 
 def changer(share: float, seed: int) -> Change:

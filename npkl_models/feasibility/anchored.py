@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
 from npkl_models.model.facts import cost_floor, fact
 from npkl_models.model.functional import Functional
 from npkl_models.model.multipliers import Multipliers, spread
+from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.proof.perron import collatz, perron_vector
@@ -104,9 +104,7 @@ def split(problem: Statement) -> Split | None:
 def _components(C: Matrix, weak: float) -> Index:
     coo = C.tocoo()
     strong = (np.abs(coo.data) > weak) & (coo.row != coo.col)
-    graph = sp.coo_array((np.ones(int(strong.sum())), (coo.row[strong], coo.col[strong])), shape=C.shape)
-    labels: Index = connected_components(graph, directed=False)[1].astype(np.intp)
-    return labels
+    return components(C.shape[0], np.stack([coo.row[strong], coo.col[strong]], axis=1))[1]
 
 
 def _loose(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:

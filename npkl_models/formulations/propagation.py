@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
 from npkl_models.formulations.pair_terms import matching, pair_term
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number, real_number
 from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.constraint import Constraint
@@ -46,17 +46,10 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0, cannot: float = 0.0) -> 
     contains each pair in both orders. Hence the weight is gamma for a pair, and gamma / 2 for a diagonal
     entry.
     """
-    weight, target = positive_number(gamma, "gamma"), _targets(pairs, cannot)
-    n = matching(L, pairs)
-    diagonal = np.arange(n)
-    return Problem(
-        cost=L,
-        terms=(
-            pair_term(pairs, "square", target, weight),
-            LossTerm(Entries(n, (diagonal, diagonal)), "square", 1.0, weight / 2, "diagonal"),
-        ),
-        name="pcp",
-    )
+    weight = positive_number(gamma, "gamma")
+    terms = _terms(pairs, cannot, weight, weight / 2)
+    matching(L, pairs)
+    return Problem(L, terms, name="pcp")
 
 
 def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
@@ -137,18 +130,16 @@ def reg_pcp(basis: Basis, pairs: Pairs, *, cannot: float = 0.0) -> Problem:
     instance(pairs, Pairs, "pairs")
     if basis.n != pairs.n:
         raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")
-    diagonal = np.arange(basis.n)
-    terms = (
-        pair_term(pairs, "square", _targets(pairs, cannot), 1.0),
-        LossTerm(Entries(basis.n, (diagonal, diagonal)), "square", 1.0, 1.0, "diagonal"),
-    )
+    terms = _terms(pairs, cannot, 1.0, 1.0)
     return Problem(sp.csr_array((basis.n, basis.n)), terms, basis=basis, name="reg_pcp")
 
 
-def _targets(pairs: Pairs, cannot: float) -> Array:
-    """1 for must-links, and the target of the cannot-links."""
+def _terms(pairs: Pairs, cannot: float, weight: float, own: float) -> tuple[LossTerm, LossTerm]:
+    """The square losses of the pairs, and those of the diagonal with the weight ``own``."""
     instance(pairs, Pairs, "pairs")
-    return np.where(pairs.sign > 0, 1.0, cannot_target(cannot))
+    target, every = np.where(pairs.sign > 0, 1.0, cannot_target(cannot)), np.arange(pairs.n)
+    diagonal = LossTerm(Entries(pairs.n, (every, every)), "square", 1.0, own, "diagonal")
+    return pair_term(pairs, "square", target, weight), diagonal
 
 
 def cannot_target(cannot: float) -> float:

@@ -19,7 +19,7 @@ from npkl_models.problem import Problem
 
 BESIDE = 1e-10  # squared length of u over k: a smaller u means that all neighbours lie beside the point
 HALF = 0.5  # a direction that keeps at most this length without its mean counts as the constant
-RIDGE = 1e-3  # share of the trace, for points beside all their neighbours (Roweis & Saul 2000)
+RIDGE = 1e-3  # ridge of `barycentric`, as a share of the trace of the Gram matrix (Roweis & Saul 2000)
 
 
 def locally_rigid(
@@ -103,11 +103,17 @@ def placing(X: Any, n_neighbors: int, dimension: int, metric: str = "euclidean")
     beside = np.flatnonzero(inside <= BESIDE * k)
     w = u / np.where(inside > 0, inside, 1.0)[:, None]
     if beside.size:
-        G = Y[beside] @ Y[beside].transpose(0, 2, 1)
-        ridge = RIDGE * np.trace(G, axis1=1, axis2=2) + np.finfo(float).tiny
-        near = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), ones[beside])[:, :, 0]
-        w[beside] = near / near.sum(axis=1, keepdims=True)
+        w[beside] = barycentric(Y[beside])
     return sp.coo_array((w.ravel(), (np.repeat(np.arange(n), k), neighbor.ravel())), shape=(n, n)).tocsr()
+
+
+def barycentric(differences: Array) -> Array:
+    """Weights (m, k) with sum one that bring the means of differences (m, k, d) nearest to zero."""
+    G = differences @ differences.transpose(0, 2, 1)
+    trace, k = np.trace(G, axis1=1, axis2=2), G.shape[1]
+    G[:, range(k), range(k)] += np.where(trace > 0, RIDGE * trace, 1.0)[:, None]
+    weights = np.linalg.solve(G, np.ones((*G.shape[:2], 1)))[:, :, 0]
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def _laid_out(points: Any, members: Index, dimension: int, metric: str) -> Array:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError, chosen, instance
 from npkl_models.formulations.pair_terms import soft_or_hard
 from npkl_models.formulations.volume import ALIKE
-from npkl_models.linalg import UNIT, Array, Index, Matrix, norm_bound
+from npkl_models.linalg import UNIT, Matrix, norm_bound
 from npkl_models.linalg.owned import positive_number, real_array
 from npkl_models.model.basis import Basis, orthonormal, wavelets_of
 from npkl_models.model.eigenbasis import eigenbasis
@@ -74,39 +74,29 @@ def psde(
     instance(pairs, Pairs, "pairs")
     slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
     weights = C if isinstance(C, tuple) and len(C) == 2 else (C, C)
-    similar, dissimilar = (_weight(one) for one in weights)
-    every = np.stack([pairs.i, pairs.j], axis=1)
-    graph = _laplacian(pairs.n, every, np.ones(len(pairs)))
+    similar, dissimilar = (
+        one if isinstance(one, float) and one == np.inf else positive_number(one, "C") for one in weights
+    )
+    every, near, far = (
+        SquaredDistances(pairs.n, (links[:, 0], links[:, 1]))
+        for links in (pairs.ends, pairs.must_link, pairs.cannot_link)
+    )
+    graph = every.adjoint(np.ones(len(pairs)))
     basis = wavelets_of(graph) if features is None else _spanned(features, pairs.n)
     must = len(pairs.must_link)
     if trace_bound is None:
         hard = similar == np.inf
-        L = _laplacian(pairs.n, pairs.must_link, (1.0 if hard else similar) * pairs.confidence[:must])
+        L = near.adjoint((1.0 if hard else similar) * pairs.confidence[:must])
         _refuse_unbounded(pairs, L, None if features is None else basis, slack == "hinge" and not hard)
     regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     cost = -sp.eye_array(pairs.n).tocsr()
     of_similar = "excess" if slack == "hinge" else "squared_excess"
-    terms = [
-        term
-        for links, kind, side, own, name in (
-            (pairs.must_link, of_similar, "upper", similar * pairs.confidence[:must], "similar"),
-            (pairs.cannot_link, slack, "lower", dissimilar * pairs.confidence[must:], "dissimilar"),
-        )
-        for term in soft_or_hard(
-            SquaredDistances(pairs.n, (links[:, 0], links[:, 1])), kind, 1.0, own, name, side
-        )
-    ]
+    confidence = pairs.confidence
+    terms = (
+        *soft_or_hard(near, of_similar, 1.0, similar * confidence[:must], "similar", "upper"),
+        *soft_or_hard(far, slack, 1.0, dissimilar * confidence[must:], "dissimilar", "lower"),
+    )
     return Problem(cost, terms, regularizer, basis, "psde")
-
-
-def _weight(C: float) -> float:
-    """A positive number, which may be infinite."""
-    return C if isinstance(C, float) and np.inf == C else positive_number(C, "C")
-
-
-def _laplacian(n: int, links: Index, weight: Array) -> Matrix:
-    """The sum of weight (e_i - e_j)(e_i - e_j)' over all links (n x n)."""
-    return SquaredDistances(n, (links[:, 0], links[:, 1])).adjoint(weight)
 
 
 def _spanned(features: Any, n: int) -> Basis:

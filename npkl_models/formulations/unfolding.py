@@ -17,6 +17,7 @@ from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
+from npkl_models.model.terms import LossTerm
 from npkl_models.presolve.cliques import flatten
 from npkl_models.problem import Problem
 
@@ -78,51 +79,46 @@ def mvu(
     """
     found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()
-    if weight == np.inf:
-        return unfolding(cost, found, "mvu", reduce)
-    return softly(cost, found, positive_number(weight, "weight"), "mvu", reduce)
+    soft = None if weight == np.inf else positive_number(weight, "weight")
+    return unfolding(cost, found, soft, "mvu", reduce)
 
 
 def with_distances(
     cost: Matrix, found: Neighborhood, C: float, regularizer: Regularizer, name: str
 ) -> Problem:
     """The problem of a linear cost and distances with weight C / 2, or kept exactly for C = inf."""
-    if np.inf == C:
-        if not regularizer.vacuous:
-            limit = "trace_bound" if regularizer.bounds else "penalty"
-            raise ProblemError(
-                f"C must be finite if {limit} is given, since then no kernel may keep all distances, "
-                f"got C={C}"
-            )
-        return unfolding(cost, found, name)
-    weight = positive_number(C, "C") / 2
+    weight = None if np.inf == C else positive_number(C, "C") / 2
     if regularizer.vacuous:
-        return softly(cost, found, weight, name)
+        return unfolding(cost, found, weight, name)
+    if weight is None:
+        limit = "trace_bound" if regularizer.bounds else "penalty"
+        raise ProblemError(
+            f"C must be finite if {limit} is given, since then no kernel may keep all distances, got C={C}"
+        )
     return Problem(cost, found.term(weight), regularizer, name=found.named(name))
 
 
-def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
-    """The problem of a linear cost and square losses on distances of neighbours, over centred kernels."""
-    term = found.term(weight)
-    if reduce:
-        return Problem(cost, term, basis=found.centred, name=found.named(name))
-    centring = Constraint(TotalSum(found.n), equal=0.0, name="centring")
-    return Problem(cost, (term, centring), name=found.named(name))
+def unfolding(
+    cost: Matrix, found: Neighborhood, weight: float | None, name: str, reduce: bool = True
+) -> Problem:
+    """The problem of a linear cost and distances of neighbours, over centred kernels or in the printed form.
 
-
-def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True) -> Problem:
-    """The problem of a linear cost and exact distances of neighbours, on the face or in the printed form."""
-    n, pairs, squared = found.n, found.pairs, found.squared
-    kept = Constraint(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), equal=squared, name="distances")
-    name = found.named(name)
+    The distances have square losses with a weight. Without one they are kept exactly, over the face of their
+    flat cliques.
+    """
+    n, pairs, squared, name = found.n, found.pairs, found.squared, found.named(name)
+    flat = flatten(n, pairs, squared) if reduce and weight is None else None
+    if flat is not None:
+        pairs, squared = pairs[flat.kept], squared[flat.kept]
+    term: LossTerm | Constraint
+    if weight is None:
+        term = Constraint(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), equal=squared, name="distances")
+    else:
+        term = found.term(weight)
     if not reduce:
-        return Problem(cost, (kept, Constraint(TotalSum(n), equal=0.0, name="centring")), name=name)
-    flat = flatten(n, pairs, squared)
-    if flat is None:
-        return Problem(cost, (kept,), basis=complement(n), name=name)
-    i, j = pairs[flat.kept].T
-    stated = Constraint(SquaredDistances(n, (i, j)), equal=squared[flat.kept], name="distances")
-    return Problem(cost, (stated,), basis=flat.basis, name=name)
+        return Problem(cost, (term, Constraint(TotalSum(n), equal=0.0, name="centring")), name=name)
+    basis = flat.basis if flat is not None else complement(n) if weight is None else found.centred
+    return Problem(cost, term, basis=basis, name=name)
 
 
 def reg_mvu(

@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from npkl_models.feasibility.constraint_map import FULL
 from npkl_models.interior.schur import IN_NUMPY, USUAL, gathered, rows_of
 from npkl_models.interior.start import cholesky, inverse
 from npkl_models.interior.steps import longest, ratio
 from npkl_models.linalg import Array, Index, Matrix, symmetrize
+from npkl_models.model.pairs import components
 
 RATE = 2.5e10  # operations of dense algebra per second
 DENSE = 6.0  # operations of an iteration, in units of the cube of the order
@@ -267,10 +267,8 @@ def parts_of(C: Matrix, A: Matrix) -> list[Vector]:
     C, A = sp.csr_array(C), sp.coo_array(A)
     row, column = A.coords[1] // n, A.coords[1] % n
     places = sp.coo_array(C).coords
-    graph = sp.coo_array((np.ones(row.size + places[0].size), (
-        np.concatenate([places[0], row]), np.concatenate([places[1], column])
-    )), shape=(n, n))  # fmt: skip
-    _, label = connected_components(graph, directed=False)
+    ends = np.stack([np.concatenate([places[0], row]), np.concatenate([places[1], column])], axis=1)
+    label = components(n, ends)[1]
     sizes = np.bincount(label)
     order = np.argsort(label, kind="stable")
     start = np.cumsum(sizes) - sizes

@@ -16,11 +16,10 @@ from npkl_models.certify.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.cone import RATE
-from npkl_models.interior.factor import factor_of
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.program import iteration_of, takes
 from npkl_models.interior.program_run import AGAIN, ITERATIONS, STALLED, ProgramRun
-from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
+from npkl_models.interior.rescaling import BEGIN, EVERY, factor_of, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY, USUAL
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array

@@ -22,7 +22,7 @@ from scipy.linalg import blas
 
 from npkl_models.interior.steps import solved
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Index, dense, raised_cholesky
+from npkl_models.linalg import Array, Index, dense, raised_cholesky, symmetrize
 from npkl_models.linalg.compile import Loop, worth
 from npkl_models.linalg.nearly_dependent import Rows
 
@@ -65,8 +65,7 @@ def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
     i, j = np.triu_indices(len(K))
     unit = np.where(i == j, 1.0, np.sqrt(2.0))
     P = _in_numpy(i, j, unit, K, Z)
-    H: Array = A @ P @ A.T
-    return 0.5 * (H + H.T)
+    return symmetrize(A @ P @ A.T)
 
 
 def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[Array], Array]:

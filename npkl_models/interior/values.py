@@ -1,6 +1,7 @@
 """The dual variables of a problem for the interior-point method, from `model.conjugates`.
 
-A bound on the trace adds one value, whose matrix is the identity.
+A bound on the trace adds one value, whose matrix is the identity. Without a basis the slacks and all their
+changes are sparse and share one pattern (`Adjoint`), so that each further matrix is a vector of numbers.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.contraction import of_unknown
-from npkl_models.interior.pattern import Pattern
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.box import Box
-from npkl_models.model.conjugates import parts_of
+from npkl_models.model.conjugates import stated
 from npkl_models.model.functional import svec_rows
 from npkl_models.model.functionals import SquaredDistances
-from npkl_models.model.incidence import Incidence
+from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
@@ -63,9 +63,9 @@ class Values:
         return Incidence.stack([own, last])
 
     @cached_property
-    def _pattern(self) -> Pattern:
+    def _pattern(self) -> Adjoint:
         """The pattern of S(y) and the identity, without a basis; changes of a slack have it, too."""
-        return Pattern(self._spread, self.C)
+        return Adjoint(self._spread, self.C, diagonal=True)
 
     @cached_property
     def _flat(self) -> Index:
@@ -180,12 +180,8 @@ class Values:
 def values_of(problem: Statement) -> Values:
     """The dual variables of a problem, with their matrices and boxes."""
     R = problem.regularizer
-    incidences, boxes = parts_of(problem)
-    stacked, box = Incidence.stack(incidences), Box.join(boxes)
-    moving = box.lower < box.upper
-    fixed = np.where(moving, 0.0, box.lower)
-    constant = box.conjugate(fixed) if not moving.all() else 0.0
-    C = problem.cost if moving.all() else problem.cost + stacked.adjoint(fixed)
+    stacked, box, moving, fixed, C = stated(problem)
+    constant = box.conjugate(fixed)
     stacked, Q = of_unknown(problem, stacked)
     C, s = problem.restrict(sp.csr_array(C)), problem.order
     C = sp.csr_array(C) if Q is None else symmetrize(dense(C))

@@ -8,6 +8,7 @@ import numpy as np
 
 from npkl_models.feasibility.constraint_map import MOST
 from npkl_models.linalg import norm_bound
+from npkl_models.lowrank.comparisons import compares
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.factor.restored import FILLED
@@ -15,7 +16,7 @@ from npkl_models.lowrank.rows.extrapolation import MEMORY
 from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import constrained, fact
-from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
@@ -78,11 +79,10 @@ def factor_cost(
 def _growth(problem: Statement, kinked: float) -> float:
     """The factor for kinks and constraints, and for the values that make them slow."""
     smooth = all(term.loss.smooth for term in problem.losses)
-    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.losses)
     if smooth and problem.regularizer.vacuous and not constrained(problem):
-        return COMPARED_DESCENTS if compares and not problem.constraints else 1.0
+        return COMPARED_DESCENTS if compares(problem) and not problem.constraints else 1.0
     general = any(isinstance(term.functional, SparseMatrices) for term in problem.constraints)
-    return _kinks(problem) * kinked * (COMPARED_KINKS if compares else PROGRAMS if general else 1.0)
+    return _kinks(problem) * kinked * (COMPARED_KINKS if compares(problem) else PROGRAMS if general else 1.0)
 
 
 def _kinks(problem: Statement) -> float:
@@ -107,7 +107,7 @@ def dense_step(problem: Statement) -> float:
 
 def sweeping_cost(problem: Statement) -> Cost:
     """The cost of block coordinate descent; stiff distances add the cost of Newton steps."""
-    if any(isinstance(term.functional, DistanceDifferences) for term in problem.losses):
+    if compares(problem):
         return compared_cost(problem)
     if any(isinstance(term.functional, SquaredDistances) for term in problem.losses):
         return _apart_cost(problem)

@@ -1,8 +1,9 @@
 """The descent that all low-rank solvers share: one residual, one rule for multipliers, one for a slow method.
 
-A `FactorEngine` improves a factor V by steps of its own. The loop that runs it (`npkl_models.solve.looks`)
-looks at a certificate when the residual that is defined here is small, or no longer falls. So the numbers of
-this file mean the same for sweeps over rows, for Newton steps and for alternating directions.
+A `FactorEngine` improves a factor V by steps of its own. The loop that runs it
+(`npkl_models.solve.engine_plan`) looks at a certificate when the residual that is defined here is small, or
+no longer falls. So the numbers of this file mean the same for sweeps over rows, for Newton steps and for
+alternating directions.
 """
 
 from __future__ import annotations

@@ -169,10 +169,8 @@ class EdgeModel:
 
     @cached_property
     def _box(self) -> Box:
-        pairs, parts = self.pairs, []
-        for block in pairs.blocks:
-            parts.append(block.loss.box(pairs.target[block.part], pairs.weight[block.part]))
-        return Box.join(parts)
+        pairs = self.pairs
+        return Box.join([b.loss.box(pairs.target[b.part], pairs.weight[b.part]) for b in pairs.blocks])
 
     def prox(self, x: Array, step: Array, which: Index) -> Array:
         """argmin_z step f_e(z) + (z - x)^2 / 2 for the pairs ``which``, with the exact losses."""

@@ -51,7 +51,8 @@ class Box:
     def each(self, y: Array) -> Array:
         """f*(y) of each multiplier."""
         out = self.b * y + 0.5 * self.q * y**2
-        out[self.mixed] += self._entropies(y)
+        a, rest = self._shares(y)
+        out[self.mixed] += self.entropy[self.mixed] * (xlogy(a, a) + xlogy(rest, rest))
         return out
 
     def slope(self, y: Array) -> Array:
@@ -75,10 +76,6 @@ class Box:
     def mixed(self) -> Mask:
         """Which f* have an entropy."""
         return self.entropy > 0
-
-    def _entropies(self, y: Array) -> Array:
-        a, rest = self._shares(y)
-        return self.entropy[self.mixed] * (xlogy(a, a) + xlogy(rest, rest))
 
     @property
     def _steepness(self) -> Array:

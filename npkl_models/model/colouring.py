@@ -10,27 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npkl_models.linalg import Index
-from npkl_models.model.mistakes import SHOWN
+from npkl_models.model.mistakes import SHOWN, Finding
 from npkl_models.model.pairs import Pairs
 
 WORK = 200_000  # groups that the search may look at: about a second
 
 
-def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str, str]]:
-    """What pairs contradict: chains of must-links, or a number of clusters; kinds and messages."""
+def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[Finding]:
+    """What pairs contradict: chains of must-links, or a number of clusters."""
     chains = pairs.contradictions()
     if chains:
         ways = ((chain[0], chain[-1], "-".join(map(str, chain))) for chain in chains[:SHOWN])
         named = ", ".join(f"{one}-{two} the chain {way}" for one, two, way in ways)
         more = f" and {len(chains) - SHOWN} more" if len(chains) > SHOWN else ""
-        yield "contradiction", f"cannot-links contradict must-links: {named}{more}"
+        yield Finding("contradiction", f"cannot-links contradict must-links: {named}{more}")
     elif n_clusters is not None and len(pairs.cannot_link):
         near, link = neighbours(pairs)
         if coloured(near, n_clusters) == (None, True):
             many = f"{n_clusters} cluster{'s' * (n_clusters != 1)}"
             why = _conflict(near, link, n_clusters)
             beside = " beside the must-links" if why and len(pairs.must_link) else ""
-            yield "clusters", f"{many} cannot keep the {len(pairs.cannot_link)} cannot-links{why}{beside}"
+            said = f"{many} cannot keep the {len(pairs.cannot_link)} cannot-links{why}{beside}"
+            yield Finding("clusters", said)
 
 
 def _conflict(near: Sequence[set[int]], link: dict[tuple[int, int], list[int]], k: int) -> str:

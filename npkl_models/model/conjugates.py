@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from npkl_models.linalg import Array, Mask, Matrix
 from npkl_models.model.box import Box
 from npkl_models.model.box_loss import BoxLoss
 from npkl_models.model.incidence import Incidence
@@ -43,9 +44,17 @@ def _is_boxed(term: LossTerm) -> bool:
     return True
 
 
-def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:
-    """The values of all terms, and their conjugates."""
-    return [term.functional.incidence for term in problem.terms], [term.box for term in problem.terms]
+def stated(problem: Statement) -> tuple[Incidence, Box, Mask, Array, Matrix]:
+    """The values and conjugates of all terms, which multipliers are not fixed, the others, and the cost.
+
+    The domain of a fixed multiplier is a number, as of a linear loss; the cost has its share of the slack.
+    """
+    incidence = Incidence.stack([term.functional.incidence for term in problem.terms])
+    box = Box.join([term.box for term in problem.terms])
+    moving = box.lower < box.upper
+    fixed = np.where(moving, 0.0, box.lower)
+    cost = problem.cost if moving.all() else problem.cost + incidence.adjoint(fixed)
+    return incidence, box, moving, fixed, cost
 
 
 def projected(problem: Statement, y: Multipliers) -> Multipliers:

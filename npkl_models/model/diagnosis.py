@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import of_pairs
 from npkl_models.model.functionals import Entries
-from npkl_models.model.mistakes import ROUNDED, of_comparisons, of_distances
+from npkl_models.model.mistakes import ROUNDED, Finding, of_comparisons, of_distances
 from npkl_models.model.pairs import Pairs, components
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
@@ -20,27 +19,13 @@ OWN = {"distances": of_distances, "ordinal": of_comparisons}
 SCALE_RATIO = 1e6
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A finding of `diagnose`: its kind, and a message."""
-
-    kind: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.message}"
-
-
 def diagnose(problem: Statement | Pairs, n_clusters: int | None = None) -> tuple[Finding, ...]:
     """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none."""
     if isinstance(problem, Pairs):
-        return tuple(Finding(kind, message) for kind, message in of_pairs(problem, n_clusters))
+        return tuple(of_pairs(problem, n_clusters))
     own = OWN.get(problem.name)
-    if own is not None:
-        told = tuple(Finding(kind, message) for kind, message in own(problem))
-        return (*told, *_unboundedness(problem), *_scaling(problem))
-    checks = (_contradictions, _disconnection, _unboundedness, _scaling)
-    return tuple(finding for check in checks for finding in check(problem))
+    checks = (_contradictions, _disconnection) if own is None else (own,)
+    return tuple(found for check in (*checks, _unboundedness, _scaling) for found in check(problem))
 
 
 def diagonal_weight(problem: Statement) -> Array:

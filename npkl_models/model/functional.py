@@ -208,6 +208,14 @@ def svec(U: Array) -> Array:
     return U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
 
 
+def smat(y: Array, order: int) -> Array:
+    """The symmetric U with svec(U) = y."""
+    first, second = np.triu_indices(order)
+    U = np.zeros((order, order))
+    U[first, second] = np.where(first == second, 1.0, np.sqrt(0.5)) * y
+    return U + np.triu(U, 1).T
+
+
 def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
     out = np.atleast_1d(whole_array(values, f"indices of {kind}"))
     if out.ndim != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -138,32 +139,50 @@ class Incidence:
 
 
 class Adjoint:
-    """The map y -> base + sum_e y_e M_e on a fixed sparse pattern; a call overwrites the last result."""
+    """The common pattern of base + sum_e y_e M_e for all y, and operations on such matrices.
 
-    def __init__(self, incidence: Incidence, base: Matrix | None = None) -> None:
-        self.incidence = incidence
-        pattern = incidence.pattern()
-        if base is not None:  # with all places that it stores: a sum would drop those that hold zero
-            known = sp.csr_array(base)
-            pattern = (
-                sp.csr_array((np.ones(known.nnz), known.indices, known.indptr), known.shape) + pattern
-            ).tocsr()
-        self.matrix: Matrix = pattern
-        self.matrix.sort_indices()
-        self.where = positions(self.matrix, *incidence.ends())
-        self.base: Array | None = None
-        if base is not None:
-            coo = sp.coo_array(base)
-            self.base = np.zeros(self.matrix.nnz)
-            self.base[positions(self.matrix, coo.row, coo.col)] = coo.data
+    The triplets of all M_e are those of ``incidence``. The pattern has all places that ``base`` stores, and
+    the whole ``diagonal`` if asked to. scipy's constructors and sums check every index again, which takes
+    most of the time with a few hundred points.
+    """
 
-    @property
-    def nnz(self) -> int:
-        """Size of the pattern."""
-        return int(self.matrix.nnz)
+    def __init__(self, incidence: Incidence, base: Matrix | None = None, diagonal: bool = False) -> None:
+        n = incidence.n
+        own, every = sp.coo_array((n, n) if base is None else base), np.arange(n if diagonal else 0)
+        row, column = incidence.ends()
+        at = (np.concatenate([row, own.row, every]), np.concatenate([column, own.col, every]))
+        self.incidence, whole = incidence, sp.coo_array((np.ones(at[0].size), at), shape=(n, n)).tocsr()
+        whole.sort_indices()
+        whole.data = np.zeros(whole.nnz)
+        self.last: Matrix = sp.csr_array(whole)
+        self.where = positions(whole, row, column)
+        self.diagonal: Index = positions(whole, every, every)
+        at_base = positions(whole, own.row, own.col)
+        self.base: Array = np.bincount(at_base, weights=own.data, minlength=whole.nnz).astype(float)
+
+    @cached_property
+    def flat(self) -> Index:
+        """The places of the numbers in a matrix that is stored row by row."""
+        start = np.repeat(np.arange(self.incidence.n), np.diff(self.last.indptr)) * self.incidence.n
+        return np.asarray(start + self.last.indices)
+
+    def numbers(self, y: Array) -> Array:
+        """The numbers of sum_e y_e M_e."""
+        half = self.incidence.halves(y)
+        out = np.bincount(self.where, weights=np.concatenate([half, half]), minlength=self.base.size)
+        return out.astype(float, copy=False)
+
+    def matrix(self, numbers: Array) -> Matrix:
+        """The CSR array with the given numbers; all such arrays share their indices."""
+        out = copy(self.last)
+        out.data = numbers
+        return out
+
+    def inner(self, numbers: Array, X: Array) -> float:
+        """<A, X> for the matrix A with the given numbers and a dense contiguous X."""
+        return float(numbers @ X.ravel(order="K").take(self.flat))
 
     def __call__(self, y: Array) -> Matrix:
-        half = self.incidence.halves(y)
-        data = np.bincount(self.where, weights=np.concatenate([half, half]), minlength=self.nnz)
-        self.matrix.data = data.astype(float) if self.base is None else self.base + data
-        return self.matrix
+        """The matrix base + sum_e y_e M_e; the next call overwrites it."""
+        self.last.data = self.base + self.numbers(y)
+        return self.last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,18 +21,26 @@ PATHS = 20_000_000  # most paths of two distances that are compared with a third
 CHUNK = 2_000_000  # of them at a time
 ROUNDED = 1e-9  # a smaller share of a distance, or of the largest entry of a matrix, is rounding
 
-Said = tuple[str, str]
+
+class Finding(NamedTuple):
+    """A finding of `diagnose`: its kind, and a message."""
+
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
 
 
-def of_comparisons(problem: Statement) -> Iterator[Said]:
-    """What may be wrong with an ordinal problem: kinds and messages."""
+def of_comparisons(problem: Statement) -> Iterator[Finding]:
+    """What may be wrong with an ordinal problem."""
     parts = [term.functional for term in problem.terms]
     joined = np.concatenate([_joined(f) for f in parts])
     touched = np.zeros(problem.n, dtype=bool)
     touched[joined] = True
     lonely = np.flatnonzero(~touched)
     if lonely.size:
-        yield (
+        yield Finding(
             "isolation",
             f"no comparison names {lonely.size} of {problem.n} points: {some(lonely)}; the penalty "
             "alone places them, at the centre",
@@ -39,23 +48,25 @@ def of_comparisons(problem: Statement) -> Iterator[Said]:
     _, label = components(problem.n, joined)
     groups, sizes = np.unique(label[touched], return_counts=True)
     if sizes.size > 1:
+        many = ", ".join(str(int(size)) for size in np.sort(sizes)[::-1][:SHOWN])
+        many += " and fewer points" if sizes.size > SHOWN else " points"
         smallest = np.flatnonzero(touched & (label == groups[np.argmin(sizes)]))
-        yield (
+        yield Finding(
             "disconnection",
-            f"the comparisons fall into {sizes.size} groups of points, of {_counts(sizes)}, that no "
+            f"the comparisons fall into {sizes.size} groups of points, of {many}, that no "
             f"comparison joins, for example {some(smallest)}; the data do not determine how the "
             "groups lie to each other",
         )
     yield from _contradictions(problem)
 
 
-def of_distances(problem: Statement) -> Iterator[Said]:
-    """What may be wrong with a problem of measured distances: kinds and messages."""
+def of_distances(problem: Statement) -> Iterator[Finding]:
+    """What may be wrong with a problem of measured distances."""
     anchors, d = _anchors(problem)
     near = [_joined(term.functional) for term in problem.losses if term.name != "lower bounds"]
     lost, whom = unjoined(near, anchors, problem.n), "an anchor" if anchors.size else "each other"
     if lost.size:
-        yield (
+        yield Finding(
             "disconnection",
             f"no path of distances or upper bounds joins {lost.size} of {problem.n} points to {whom}: "
             f"{some(lost)}; the data do not determine where they are",
@@ -69,7 +80,7 @@ def of_distances(problem: Statement) -> Iterator[Said]:
     few = np.flatnonzero(degree < d + 1)
     if few.size:
         sensors, named = problem.n - anchors.size, some(few)
-        yield (
+        yield Finding(
             "isolation",
             f"fewer than {d + 1} distances at {few.size} of {sensors} sensors: {named}; distances alone do "
             f"not determine where they are in {d} dimensions"
@@ -100,7 +111,7 @@ def _joined(f: Functional) -> Index:
     return np.concatenate([np.stack([ends[0], end], axis=1) for end in ends[1:]])
 
 
-def _contradictions(problem: Statement) -> Iterator[Said]:
+def _contradictions(problem: Statement) -> Iterator[Finding]:
     """Comparisons whose opposite was said, too, and circles of comparisons."""
     n, near, far, weight = problem.n, [], [], []
     for term in problem.terms:
@@ -121,7 +132,7 @@ def _contradictions(problem: Statement) -> Iterator[Said]:
     if wrong.size:
         e = wrong[0]
         least = float(np.minimum(w, against)[wrong].sum() / 2 / w.sum())
-        yield (
+        yield Finding(
             "contradiction",
             f"{_share(wrong, a)} are contradicted by their opposite, for example that {_pair(one[e], n)} are "
             f"nearer to each other than {_pair(two[e], n)}; every kernel "
@@ -130,7 +141,7 @@ def _contradictions(problem: Statement) -> Iterator[Said]:
     label = connected_components(graph, directed=True, connection="strong")[1]
     circular = np.flatnonzero((label[a] == label[b]) & (against <= 0))
     if circular.size:
-        yield (
+        yield Finding(
             "contradiction",
             f"{_share(circular, a)} lie on circles, such as ij < ik < il < ij, that no distances satisfy",
         )
@@ -142,7 +153,7 @@ def _compared(f: Functional) -> tuple[Index, Index] | None:
         return None
     A = f.combination.tocoo()
     i, j = f.distances.indices
-    code = _code(i, j, f.n)
+    code = np.minimum(i, j) * f.n + np.maximum(i, j)
     near, far = (np.full(f.size, -1, dtype=np.intp) for _ in range(2))
     near[A.row[A.data > 0]] = code[A.col[A.data > 0]]
     far[A.row[A.data < 0]] = code[A.col[A.data < 0]]
@@ -150,7 +161,7 @@ def _compared(f: Functional) -> tuple[Index, Index] | None:
     return (near, far) if plain else None
 
 
-def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Iterator[Said]:
+def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Iterator[Finding]:
     """Distances that are longer than a way of two other distances, in the names of the points."""
     n = len(names)
     D = sp.csr_array((np.tile(np.maximum(d, 1e-300), 2), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
@@ -181,7 +192,9 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
             )
     if many:
         part = "" if seen == row.size else f" (of the first {PATHS:,} paths that were compared)"
-        yield "triangle", f"{many} triangles{part} violate the triangle inequality; the worst: {example}"
+        yield Finding(
+            "triangle", f"{many} triangles{part} violate the triangle inequality; the worst: {example}"
+        )
 
 
 def _anchors(problem: Statement) -> tuple[Index, int]:
@@ -194,21 +207,12 @@ def _anchors(problem: Statement) -> tuple[Index, int]:
     return np.unique(Q.row).astype(np.intp), d
 
 
-def _code(i: Index, j: Index, n: int) -> Index:
-    return np.minimum(i, j) * n + np.maximum(i, j)
-
-
 def _share(which: Index, every: Index) -> str:
     return f"{which.size} of {every.size} different comparisons ({which.size / every.size:.1%})"
 
 
 def _pair(code: int, n: int) -> str:
     return " and ".join(str(int(end)) for end in divmod(int(code), n))
-
-
-def _counts(sizes: Index) -> str:
-    shown = ", ".join(str(int(size)) for size in np.sort(sizes)[::-1][:SHOWN])
-    return shown + (" and fewer points" if sizes.size > SHOWN else " points")
 
 
 def some(which: Index, names: Sequence[object] | None = None, most: int = SHOWN) -> str:

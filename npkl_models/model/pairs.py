@@ -25,8 +25,7 @@ from npkl_models.linalg.owned import (
     whole_array,
     whole_number,
 )
-from npkl_models.model.answers import signs
-from npkl_models.model.sampling import labelled, pairs_per_class, uniform_pairs
+from npkl_models.model.sampling import labelled, pairs_per_class, signs, uniform_pairs
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -136,7 +135,7 @@ class Pairs(Owner):
 
     def __getitem__(self, rows: Any) -> Pairs:
         """The pairs between some points, numbered anew; numbers below 0 are those of `PairFolds.split`."""
-        rows, ends = rows[0] if isinstance(rows, tuple) else rows, self._table
+        rows, ends = rows[0] if isinstance(rows, tuple) else rows, self.ends
         rows = np.arange(self.n)[rows] if isinstance(rows, slice) else np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool and rows.shape == (self.n,) else rows
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= -self.n) & (rows < self.n)).all():
@@ -163,22 +162,23 @@ class Pairs(Owner):
     @property
     def owner(self) -> Index:
         """For each pair, its point with fewer pairs; of two with equally many, the larger number."""
-        count = np.bincount(self._table.ravel())
+        count = np.bincount(self.ends.ravel())
         return np.where(count[self.i] < count[self.j], self.i, self.j)
 
     @cached_property
-    def _table(self) -> Index:
-        return np.concatenate([self.must_link, self.cannot_link])
+    def ends(self) -> Index:
+        """The two points of each pair, shape (m, 2), must-links first."""
+        return frozen(np.concatenate([self.must_link, self.cannot_link]))
 
     @property
     def i(self) -> Index:
         """The smaller index of each pair, must-links first."""
-        return self._table[:, 0]
+        return self.ends[:, 0]
 
     @property
     def j(self) -> Index:
         """The larger index of each pair, must-links first."""
-        return self._table[:, 1]
+        return self.ends[:, 1]
 
     @property
     def sign(self) -> Array:

@@ -31,7 +31,7 @@ def read_terms(given: Any) -> tuple[LossTerm | Constraint, ...]:
 
 def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
     """The numbers of a factor or kernel as an array, perhaps with NaN of a solver, or a ProblemError."""
-    array = given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
+    array = _floats(given, what)
     if array.ndim != 2 or array.shape[0] != shape[0] or shape[1] not in (None, array.shape[1]):
         wanted = f"({shape[0]}, {'r' if shape[1] is None else shape[1]})"
         raise ProblemError(f"{what} must have shape {wanted}, got {array.shape}")
@@ -43,20 +43,18 @@ def read_multipliers(
 ) -> Multipliers:
     """Multipliers of floats, from `Multipliers` or an array for each term (or one array for one term)."""
     if isinstance(given, Multipliers):
-        return given.each(_numbers)
+        return given.each(lambda part: _floats(part, "multipliers"))
     if len(terms) == 1 and isinstance(given, np.ndarray) and given.ndim == 1:
         given = (given,)
     if not isinstance(given, (tuple, list, np.ndarray)):
         raise ProblemError(f"multipliers must be Multipliers or an array for each loss term, got {given!r}")
     nu = tuple(np.zeros(part.functional.size) for part in constraints)
-    return Multipliers(tuple(map(_numbers, given)), nu)
+    return Multipliers(tuple(_floats(part, "multipliers") for part in given), nu)
 
 
-def _numbers(values: Any) -> Array:
-    """A float array itself; anything else is converted, or raises a ProblemError."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and type(values) is np.ndarray:
-        return values
-    return real_array(values, "multipliers")
+def _floats(given: Any, what: str) -> Array:
+    """An array of floats itself; anything else is converted, or raises a ProblemError."""
+    return given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
 
 
 LARGEST = 1e300  # sums of larger entries of costs or kernels may not be finite

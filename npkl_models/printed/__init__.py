@@ -1,8 +1,8 @@
 """The papers' algorithms as they are printed; each file can be read beside its paper.
 
 The printed algorithms are backends, and their solutions have certificates. But they run only if the user
-names them. `kl_admm` is Hu & Kwok (2013), `bcdkl` is Hu & Kwok (2015), `bcd_npkl` is the baseline of the 2015
-paper, `simple_npkl` is Zhuang, Tsang & Hoi (2011), and `sqlp` is Wu (2011).
+names them. `kl_admm` is Hu & Kwok (2013), `bcdkl` is Hu & Kwok (2015) with the baseline
+of this paper, `simple_npkl` is Zhuang, Tsang & Hoi (2011), and `sqlp` is Wu (2011).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BCDKL as it is printed: sweeps over the rows of V, each in a new order.
+"""BCDKL as it is printed, sweeps over the rows of V, each in a new order; and BCD-NPKL, its baseline.
 
 Source: Hu & Kwok, Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent, IEEE TNNLS
 26(9), 2015. This is their algorithm 1 on the rows v_i of V (the paper writes columns). Each sweep has a new
@@ -6,11 +6,16 @@ order. First the rows of points with pairs are minimised one by one. Then the ot
 eq. (13) or all at once by eq. (17). Smooth losses use the row minimisers of `npkl_models.lowrank.rows`. The
 hinge uses the row program (21)-(22). Its fixed points need not be minima, since theorem 1 of the source
 requires differentiable losses.
+
+BCD-NPKL sweeps over the points with pairs, after the other points are eliminated: Hu, Wang & Chen, BCDNPKL,
+ICML 2011, in the form of eqs. (35)-(37). The optimal rows of the points U without pairs are
+V_U = -C_UU^-1 C_UL V_L. With these rows, the cost of the points L with pairs is the Schur complement
+C_LL - C_LU C_UU^-1 C_UL, which is formed as a dense matrix.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +32,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.printed import PrintedFactorOptions
 from npkl_models.printed.rows import FreeRows, ShuffledSweeper
 from npkl_models.solve.backend import PRINTED, Backend
+from npkl_models.solve.engine import Engine
 from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
@@ -138,29 +144,74 @@ def _plan(problem: Statement, options: BCDKLOptions) -> BCDKLPlan:
     return BCDKLPlan(problem, options)
 
 
-def without_programs(problem: Statement) -> str | None:
-    """The reason why a row has no program: a kink beside a quartic loss or a bound on the row; or None."""
-    if all(term.loss.smooth for term in problem.losses):
-        return None
+@dataclass(frozen=True, kw_only=True)
+class BCDNPKLOptions(SweepOptions):
+    """Options of printed_bcd_npkl."""
+
+
+class BCDNPKLEngine(Engine):
+    """Sweeps of algorithm 1 over the smaller problem; the rows of all points follow from its rows."""
+
+    def __init__(self, problem: Statement, options: BCDNPKLOptions, V: Array) -> None:
+        self.free = FreeRows(problem, structure(problem))
+        inner = self.free.reduced(problem)
+        self.inner = BCDKLEngine(inner, structure(inner), options, V[self.free.held])
+        self._expand()
+
+    def iterate(self) -> None:
+        self.inner.iterate()
+        self._expand()
+
+    def _expand(self) -> None:
+        """The rows of all points by eq. (37); the smaller problem has the same objective."""
+        inner = self.inner
+        self.V, self.objective, self.residual = self.free.expand(inner.V), inner.objective, inner.residual
+        self.measured, self.met = inner.measured, inner.met
+
+    def multipliers(self) -> Multipliers:
+        return self.inner.multipliers()
+
+
+@dataclass(frozen=True)
+class BCDNPKLPlan(EnginePlan):
+    """The plan of the elimination and the sweeps; `engine` sets them up."""
+
+    options: BCDNPKLOptions
+    iterations = SWEEPS
+
+    def engine(self) -> BCDNPKLEngine:
+        return BCDNPKLEngine(self.problem, self.options, starting_factor(self.problem, self.options))
+
+    def describe(self) -> str:
+        free = FreeRows(self.problem, structure(self.problem))
+        r, n = starting_factor(self.problem, self.options).shape[1], free.held.size
+        words = f"{free.free.size} points eliminated; V is {n} x {r}, a dense cost"
+        return f"{words}; about {8e-6 * n * n:.3g} MB"
+
+
+def _beyond(problem: Statement) -> str | None:
+    """The reason why bcd refuses a problem, or why a row has no program; or None.
+
+    A row has no program if there is a kink beside a quartic loss or a bound on the row.
+    """
+    reason = bcd.TAKES.beyond(problem)
+    if reason is not None or all(term.loss.smooth for term in problem.losses):
+        return reason
     if problem.constraints or bool(np.any(structure(problem).quadratic > 0)):
         return "has row programs with neither a loss on the diagonal nor a row-norm bound"
     return None
 
 
-def beyond(problem: Statement) -> str | None:
-    """The reason why bcd refuses a problem, or why a row has no program; or None."""
-    return bcd.TAKES.beyond(problem) or without_programs(problem)
-
-
-TAKES = Takes(
-    losses=("any",),
-    diagonal=("quadratic",),
-    constraints="row norms",
-    regularizers=("none",),
-    functionals=("entries",),
-    beyond=beyond,
+REDUCED = Takes(
+    losses=("any",), diagonal=("quadratic",), regularizers=("none",), functionals=("entries",), beyond=_beyond
 )
-BACKEND = Backend(
-    "printed_bcdkl", PRINTED, "BCDKL as Hu & Kwok (2015) print it, their algorithm 1", TAKES, _plan,
-    BCDKLOptions,
+BACKENDS = (
+    Backend(
+        "printed_bcdkl", PRINTED, "BCDKL as Hu & Kwok (2015) print it, their algorithm 1",
+        replace(REDUCED, constraints="row norms"), _plan, BCDKLOptions,
+    ),
+    Backend(
+        "printed_bcd_npkl", PRINTED, "BCD-NPKL, eqs. (35)-(37) of Hu & Kwok (2015)", REDUCED, BCDNPKLPlan,
+        BCDNPKLOptions,
+    ),
 )  # fmt: skip

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
+from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor
 from npkl_models.conic.reduced import SQLP, ReducedPlan, with_solver, write_sqlp
 from npkl_models.conic.solvers import ConicOptions
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index
+from npkl_models.model.functional import smat
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.takes import Takes
 
@@ -45,62 +45,30 @@ def quadratic_ranks(problem: Statement) -> Ranks:
     R = problem.regularizer.spectral
     if problem.basis is None or (R is not None and R.penalty is not None):
         raise UnsupportedError(f"quadratic_ranks needs a basis and no penalty on the kernel, got {problem!r}")
-    s, parts = problem.order, _parts(problem)
-    m = sum(len(scale) for _, scale in parts)
-    A = _quadratic(problem.Q, parts) if s * s <= m else _gram(problem.Q, parts, m)
-    values = np.linalg.eigvalsh(A)
-    vec = int(np.sum(values > s * s * ROUNDING * values[-1])) if m else 0
+    s, rows = problem.order, _rows(problem)
+    values = np.linalg.eigvalsh(rows.T @ rows if s * s <= len(rows) else rows @ rows.T)
+    vec = int(np.sum(values > s * s * ROUNDING * values[-1])) if values.size else 0
     return Ranks(ReducedQuadratic.of(problem).rank, vec, s * (s + 1) // 2, s * s)
 
 
-Products = list[tuple[float, Index, Index]]  # rows as sums of c q_i (x) q_j
-Parts = list[tuple[Products, Array]]
+def _rows(problem: Statement) -> Array:
+    """The rows of A = rows'rows of eq. (3.13), m x s^2, over all losses that have a curvature."""
+    Q, out = problem.Q, [np.zeros((0, problem.order**2))]
 
+    def products(i: Index, j: Index) -> Array:
+        """The rows q_i (x) q_j."""
+        return np.einsum("ea,eb->eab", Q[i], Q[j]).reshape(i.size, -1)
 
-def _parts(problem: Statement) -> Parts:
-    """The rows of the terms that have a curvature."""
-    return [_products(term) for term in problem.losses if term.loss.curvature > 0]
-
-
-def _quadratic(Q: Array, parts: Parts) -> Array:
-    """A of eq. (3.13), s^2 x s^2."""
-    s = Q.shape[1]
-    A: Array = np.zeros((s * s, s * s))
-    for products, scale in parts:
-        rows = scale[:, None] * sum(
-            c * np.einsum("ea,eb->eab", Q[i], Q[j]).reshape(len(scale), -1) for c, i, j in products
-        )
-        A += rows.T @ rows
-    return A
-
-
-def _products(term: LossTerm) -> tuple[Products, Array]:
-    """The rows of a term as sums of products, and the roots of their weights."""
-    ends, scale = term.functional.indices, np.sqrt(0.5 * term.loss.curvature * term.weight)
-    if term.functional.kind == "entries":
-        i, j = ends
-        return [(1.0, i, j)], scale
-    if term.functional.kind == "squared distances":
-        i, j = ends
-        return [(1.0, i, i), (-2.0, i, j), (1.0, j, j)], scale
-    raise UnsupportedError(f"quadratic_ranks needs entries or squared distances, got {term.functional.kind}")
-
-
-def _gram(Q: Array, parts: Parts, m: int) -> Array:
-    """The Gram matrix of all rows, which has the rank of A, by <a (x) b, c (x) d> = (a'c)(b'd)."""
-    out = np.zeros((m, m))
-    start = 0
-    for first, scale in parts:
-        stop, at = start + len(scale), 0
-        for second, other in parts:
-            block = out[start:stop, at : at + len(other)]
-            for c, i, j in first:
-                for d, k, h in second:
-                    block += c * d * (Q[i] @ Q[k].T) * (Q[j] @ Q[h].T)
-            block *= scale[:, None] * other
-            at += len(other)
-        start = stop
-    return out
+    for term in problem.losses:
+        if term.loss.curvature > 0:
+            kind, ends = term.functional.kind, term.functional.indices
+            if kind not in ("entries", "squared distances"):
+                raise UnsupportedError(f"quadratic_ranks needs entries or squared distances, got {kind}")
+            rows = products(*ends)
+            if kind == "squared distances":
+                rows = products(ends[0], ends[0]) - 2 * rows + products(ends[1], ends[1])
+            out.append(np.sqrt(0.5 * term.loss.curvature * term.weight)[:, None] * rows)
+    return np.concatenate(out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +86,8 @@ def _plan(problem: Statement, options: ConicOptions) -> PrintedSQLPPlan:
 
     form = replace(SQLP, name="printed_sqlp")
     given, q, s = with_solver(problem, options, form), ReducedQuadratic.of(problem), problem.order
-    B = rank_revealing_factor(_quadratic(problem.Q, _parts(problem)))
+    rows = _rows(problem)
+    B = rank_revealing_factor(rows.T @ rows)
     U = cp.Variable((s, s), symmetric=True, name="U")
     y = cp.vec(U, order="C")
     written, cone = write_sqlp(q, B, y), U >> 0

@@ -29,9 +29,7 @@ class Field:
     label: str = ""  # name on the page; the page does not show a field without a label
     empty: str = "none"  # text on the page for a missing value
     metavar: str | None = None
-    of: tuple[
-        str, ...
-    ] = ()  # parameters of a formulation that are made from it, or "csv" or "set" for such data
+    of: tuple[str, ...] = ()  # parameters of a formulation that use it, or "csv" or "set" for such data
     choices: tuple[str, ...] = ()
     low: float = -math.inf  # lower bound; an integer may equal it, a float only if the field is closed
     high: float = math.inf  # a number must be below this bound, or may equal it if the field is closed

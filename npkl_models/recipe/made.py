@@ -18,9 +18,8 @@ from npkl_models.formulations.completion import known_affinities
 from npkl_models.formulations.known_distances import Anchors, drawn_anchors, neighbor_distances, read_anchors
 from npkl_models.linalg import Index, Matrix
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.graph import affinity, laplacian
+from npkl_models.model.graph import affinity, laplacian, unscaled
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.scales import unscaled
 from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, Fields
 from npkl_models.recipe.names import BASIS

@@ -9,8 +9,8 @@ from npkl_models.errors import NPKLError
 from npkl_models.model.statement import Statement
 from npkl_models.routes import backends
 from npkl_models.show.page import table
-from npkl_models.solve.candidates import candidates
 from npkl_models.solve.choice import compile
+from npkl_models.solve.registry import candidates
 
 SUPPORT_COLUMNS = ("backend", "losses", "regulariser", "basis", "constraints", "values")
 OPTION_COLUMNS = ("option", "values", "default", "meaning")

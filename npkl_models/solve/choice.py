@@ -10,13 +10,11 @@ from typing import Any, Unpack, overload
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, instance
 from npkl_models.model.statement import Statement
-from npkl_models.solve.backend import Backend
-from npkl_models.solve.candidates import candidates, first_of, usable
+from npkl_models.solve.backend import Backend, Program
 from npkl_models.solve.cost import Cost, readable
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.portfolio import AUTO, Portfolio
-from npkl_models.solve.program import Program
-from npkl_models.solve.registry import compatible, get_backend
+from npkl_models.solve.registry import candidates, compatible, first_of, get_backend, usable
 
 
 @dataclass(frozen=True)

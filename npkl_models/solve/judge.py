@@ -212,10 +212,7 @@ def _no_kernel(case: _Case) -> Verdict:
     ray = case.claim.multipliers if case.claim.status is Status.INFEASIBLE else None
     if not infeasible(case.problem, case.V, ray):
         return None
-    return (
-        Status.INFEASIBLE,
-        "multipliers of the constraints prove that no kernel meets the constraints",
-    )
+    return Status.INFEASIBLE, "multipliers of the constraints prove that no kernel meets the constraints"
 
 
 def _no_bound(case: _Case) -> Verdict:

@@ -13,7 +13,7 @@ from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.step import Point, Smaller
+from npkl_models.presolve.steps import Point, Smaller
 from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import RunMonitor

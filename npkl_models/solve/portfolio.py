@@ -17,13 +17,11 @@ from typing import Any
 from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.step import Smaller, Step
-from npkl_models.presolve.steps import PARTS
-from npkl_models.solve.candidates import START, candidates, first_of, usable
+from npkl_models.presolve.steps import PARTS, Smaller, Step
 from npkl_models.solve.cost import Allowance, Cost
 from npkl_models.solve.options import Options, is_real, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends
+from npkl_models.solve.registry import START, backends, candidates, first_of, usable
 from npkl_models.workers import here, spread
 
 FAR_OFF = 0.1  # a point with a larger relative gap is no good start

@@ -89,6 +89,11 @@ class Ascent:
             raise Ended(status)
         return point
 
+    def downhill(self, x: Array) -> tuple[float, Array]:
+        """Minus the bound at the point of the domain nearest to x, and minus its gradient."""
+        point = self(self.dual.project(x))
+        return -point.bound, -point.gradient
+
     def _keep(self, point: DualPoint) -> None:
         if point.bound > self.best.bound:
             self.best = point
@@ -115,13 +120,8 @@ def quasi_newton(ascent: Ascent, x: Array) -> None:
         within_simplices(ascent, x)
         return
     bounds = list(zip(ascent.dual.lower, ascent.dual.upper, strict=True))
-
-    def downhill(x: Array) -> tuple[float, Array]:
-        point = ascent(x)
-        return -point.bound, -point.gradient
-
     options = {"maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0, "maxiter": DIRECT, "maxfun": DIRECT}
-    minimize(downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    minimize(ascent.downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     proximal_points(ascent, ascent.best.x)
 
 
@@ -139,13 +139,8 @@ def within_simplices(ascent: Ascent, x: Array) -> None:
         row[part] = -1.0
     totals = np.array([total for _, total in dual.tied])
     if x.size <= LARGEST_PROGRAM:
-
-        def downhill(x: Array) -> tuple[float, Array]:
-            point = ascent(dual.project(x))
-            return -point.bound, -point.gradient
-
         minimize(
-            downhill, x, jac=True, method="SLSQP", options={"ftol": 0.0, "maxiter": DIRECT},
+            ascent.downhill, x, jac=True, method="SLSQP", options={"ftol": 0.0, "maxiter": DIRECT},
             bounds=list(zip(dual.lower, dual.upper, strict=True)),
             constraints={"type": "ineq", "fun": lambda x: totals + rows @ x, "jac": lambda x: rows},
         )  # fmt: skip

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 import npkl_models as nm
 from npkl_models.applications.estimators import NPKLClustering, NPKLKernel, landmark_pairs, spanning_pairs
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
-from npkl_models.model.scales import UnscaledWarning
+from npkl_models.model.graph import UnscaledWarning
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)

@@ -6,7 +6,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.certify import rays
 from npkl_models.feasibility import restoration
-from npkl_models.feasibility.newton import SLACK
+from npkl_models.feasibility.restoration import SLACK
 
 N, ALL = 4, np.arange(4)
 COST = np.diag([1.0, 2.0, 3.0, 4.0])

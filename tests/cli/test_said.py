@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.cli.main import main
-from npkl_models.model.scales import UnscaledWarning
+from npkl_models.model.graph import UnscaledWarning
 
 IRIS = nm.datasets.load("iris").subset(45)
 POINTS = ("solve", "explain", "crosscheck")
@@ -89,12 +89,12 @@ def test_pairs_are_drawn_among_rows_of_known_class(folder, capsys):
         (
             ["0,1,must", "1,2,must", "0,2,cannot"],
             2,
-            "cannot-links contradict must-links: 0-2 the chain 0-1-2",
+            "contradiction: cannot-links contradict must-links: 0-2 the chain 0-1-2",
         ),
         (
             ["0,20,no", "20,40,no", "0,40,no"],
             2,
-            "2 clusters cannot keep the 3 cannot-links: 0-20, 0-40, 20-40 are all apart",
+            "clusters: 2 clusters cannot keep the 3 cannot-links: 0-20, 0-40, 20-40 are all apart",
         ),
         (["0,9,no", "9,20,no", "20,30,no", "30,40,no", "40,0,no"], 2, "are an odd cycle"),
         (

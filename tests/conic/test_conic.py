@@ -9,7 +9,7 @@ from problems import side_information
 import npkl_models as nm
 from npkl_models.conic.runner import ConicRun
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 
 @pytest.mark.parametrize("p", [2.5])

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from problems import digits
 
 import npkl_models as nm
-from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
-from npkl_models.model.functional import svec
+from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor
+from npkl_models.model.functional import smat, svec
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def files(tmp_path):
 
 
 def test_blocks_and_multipliers_are_read(files):
-    found = judge_file(*files, nm.Problem)
+    found = judge_file(*files)
     assert found.objective == pytest.approx(-4.0)
     assert found.certificate.bound == pytest.approx(-4.0, abs=1e-6)
     assert found.status is nm.Status.OPTIMAL
@@ -84,7 +84,7 @@ def test_blocks_and_multipliers_are_read(files):
 def test_an_answer_is_judged_as_it_is(files, old, new, status):
     source, answer = files
     answer.write_text(ANSWER.replace(old, new))
-    assert judge_file(source, answer, nm.Problem).status is status
+    assert judge_file(source, answer).status is status
 
 
 def test_the_multipliers_of_a_sum_that_is_zero_find_their_constraint(tmp_path):
@@ -93,7 +93,7 @@ def test_the_multipliers_of_a_sum_that_is_zero_find_their_constraint(tmp_path):
     source.write_text(f"2\n1\n2\n0 2\n0 1 1 2 -1\n{ones}2 1 1 1 1\n2 1 2 2 1\n")
     answer = tmp_path / "g.sol"
     answer.write_text("0.0 1.0\n2 1 1 1 1.0\n2 1 1 2 -1.0\n2 1 2 2 1.0\n")
-    found = judge_file(source, answer, nm.Problem)
+    found = judge_file(source, answer)
     assert found.status is nm.Status.OPTIMAL, found.summary()
     assert found.objective == pytest.approx(-2.0)
 
@@ -102,10 +102,10 @@ def test_an_answer_to_another_problem_is_refused(files):
     source, answer = files
     answer.write_text(ANSWER.replace("2.0 0.5 0.0", "2.0 0.5"))
     with pytest.raises(nm.ProblemError, match="line 1: must have the 3 numbers"):
-        judge_file(source, answer, nm.Problem)
+        judge_file(source, answer)
     answer.write_text(ANSWER + "2 1 3 3 1.0\n")
     with pytest.raises(nm.ProblemError, match="line 8: must have a row and a column"):
-        judge_file(source, answer, nm.Problem)
+        judge_file(source, answer)
 
 
 def test_the_commands_take_the_file(files, tmp_path, capsys):
@@ -128,7 +128,7 @@ def test_the_commands_take_the_file(files, tmp_path, capsys):
 def test_answers_of_sdpa_and_sdplr(files, text):
     source, answer = files
     answer.write_text(text)
-    found = judge_file(source, answer, nm.Problem)
+    found = judge_file(source, answer)
     assert found.status is nm.Status.OPTIMAL
     assert found.objective == pytest.approx(-4.0)
 
@@ -150,4 +150,4 @@ def test_a_damaged_answer_is_named(files, text, old, new, words):
     assert old in text
     answer.write_text(text.replace(old, new))
     with pytest.raises(nm.ProblemError, match=words):
-        judge_file(source, answer, nm.Problem)
+        judge_file(source, answer)

@@ -7,7 +7,7 @@ import npkl_models as nm
 from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.data.tables import is_file, read_answers, read_pairs, read_points
-from npkl_models.model.answers import WORDS, sign
+from npkl_models.model.sampling import WORDS, sign
 
 
 def table(folder, text, name="t.csv"):

@@ -14,7 +14,7 @@ TABLE = "plot,height,width,kind\nnorth,1.5,300,oak\nsouth,1.6,310,oak\neast,9.1,
 READS = """
 import resource, sys
 from pathlib import Path
-from npkl_models.explore.uploads import Uploads
+from npkl_models.explore.session import Uploads
 (uploads := Uploads()).keep("big.csv", Path(sys.argv[1]).read_bytes())
 uploads.close()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -49,9 +49,9 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_344),
-    "lines of tests": (lambda: lines(TESTS), 30_645),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 628),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 42_974),
+    "lines of tests": (lambda: lines(TESTS), 30_640),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 625),
     "public names": (lambda: len(nm.__all__), 98),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),

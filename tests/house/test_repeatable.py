@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.solve import candidates, cost, portfolio
+from npkl_models.solve import cost, portfolio, registry
 from npkl_models.task_cache import sweep
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +119,7 @@ def test_the_same_for_any_number_of_workers(n_jobs, answers):
 
 def test_who_decides_has_no_clock():
     """What chooses and hands over does not import one; the portfolio asks it for the user's limit alone."""
-    for module in (candidates, cost):
+    for module in (registry, cost):
         assert "time" not in vars(module)
     source = Path(portfolio.__file__).read_text()
     lines = [line for line in source.splitlines() if "perf_counter" in line]

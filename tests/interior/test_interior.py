@@ -9,7 +9,7 @@ from npkl_models.data.synthetic import swiss_roll
 from npkl_models.interior import schur
 from npkl_models.interior.values import values_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 
 def draw(name, seed=0, shift=0.1):

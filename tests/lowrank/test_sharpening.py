@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.lowrank.factor.burer_monteiro import sharpened, sharpens
 from npkl_models.lowrank.factor.objective import FactorObjective
-from npkl_models.lowrank.factor.sharpening import sharpened, sharpens
 
 N = 120
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import npkl_models as nm
-from npkl_models.model.scales import UnscaledWarning, unscaled
+from npkl_models.model.graph import UnscaledWarning, unscaled
 
 PLAIN = np.random.default_rng(0).normal(size=(60, 8))
 

@@ -14,8 +14,7 @@ from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan
-from npkl_models.printed.lagrangian import Lagrangian
+from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan, Lagrangian
 from npkl_models.printed.rows import FreeRows, RowPrograms, minimise_rows_by_dual
 from npkl_models.spectral.concave import Dual
 

@@ -5,7 +5,7 @@ from problems import PAPER_SETS, SEPARABLE, build, side_information
 
 import npkl_models as nm
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 PROBLEMS = ("pcp", "npkl:square", "npkl:hinge", "npkl:squared_hinge", "row:linear")
 OWN_GAP = dict.fromkeys(PROBLEMS, 1e-6) | {"npkl:hinge": 1e-4}

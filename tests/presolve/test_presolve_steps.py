@@ -7,8 +7,7 @@ import scipy.sparse as sp
 import npkl_models as nm
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
-from npkl_models.presolve.components import MOST, separable, separated
-from npkl_models.presolve.steps import FACES, PARTS
+from npkl_models.presolve.steps import FACES, MOST, PARTS, separable, separated
 
 STEP = {step.name: step for step in (*PARTS, FACES)}
 

@@ -7,7 +7,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.show.tables import support_rows
-from npkl_models.solve.candidates import candidates
+from npkl_models.solve.registry import candidates
 
 NAMES = ("printed_kl_admm", "printed_bcdkl", "printed_bcd_npkl", "printed_simple_npkl", "printed_sqlp")
 

@@ -8,8 +8,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.structure import structure
-from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan
-from npkl_models.printed.lagrangian import Lagrangian
+from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan, Lagrangian
 
 NAME = "printed_kl_admm"
 

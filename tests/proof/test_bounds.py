@@ -88,7 +88,7 @@ def test_cholesky_proof_pays_for_rounding():
     assert -1e-9 < found.lower <= np.linalg.eigvalsh(S)[0]
 
 
-@pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # a strip on purpose
+@pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # a strip on purpose
 def test_a_sparse_factorisation_proves_where_fill_is_small():
     """A long strip of points: far beyond dense orders, and Lanczos is defeated by its clustered spectrum."""
     n = 12_000

@@ -9,8 +9,8 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.estimators import NPKLClustering
-from npkl_models.cli.arguments import said
 from npkl_models.cli.main import parser
+from npkl_models.cli.problems import said
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.fields import ESTIMATOR, FIELDS, Fields
 from npkl_models.recipe.recipe import Recipe, fields_of

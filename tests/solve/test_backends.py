@@ -9,7 +9,7 @@ from problems import KINDS, build, side_information
 import npkl_models as nm
 from npkl_models.routes import backends
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 REGISTRY = backends()
 

@@ -8,7 +8,7 @@ import npkl_models as nm
 from npkl_models.formulations.known_distances import radio_network
 from npkl_models.routes import backends
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 REGISTRY = backends()
 

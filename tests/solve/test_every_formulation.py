@@ -9,7 +9,7 @@ from npkl_models.formulations import FORMULATIONS
 from npkl_models.formulations.known_distances import radio_network
 from npkl_models.formulations.ordinal import largest_penalty
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 N = 12
 L, PAIRS = side_information("iris", N)

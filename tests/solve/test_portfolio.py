@@ -5,11 +5,11 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.data.synthetic import swiss_roll
-from npkl_models.solve.candidates import candidates, first_of
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.portfolio import AUTO
+from npkl_models.solve.registry import candidates, first_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.graph.UnscaledWarning")  # raw on purpose
 
 
 def hard():

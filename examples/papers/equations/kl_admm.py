@@ -8,7 +8,7 @@ TESTS = "tests/printed/test_kl_admm.py"
 RUN = "examples/papers/run.py"
 PAGE = "docs/lab/papers/kl_admm.md"
 PRINTED = 'solve("printed_kl_admm")'
-LAGRANGIAN = "npkl_models.printed.lagrangian"
+LAGRANGIAN = "npkl_models.printed.kl_admm"
 
 ROWS = (
     Row("(1)", "Pairwise constraint propagation: smoothness on the graph and squares on the pairs and the diagonal.", ("npkl_models.pcp",),

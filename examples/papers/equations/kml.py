@@ -15,7 +15,7 @@ LOCAL = (f"{TESTS}::test_the_local_weights_are_those_of_the_gram_matrix",)
 BARE = "With `prior=0, dissimilar=False, blend=False`; the defaults go beyond the paper."
 
 ROWS = (
-    Row("(1)", "The kernel by its eigenvectors.", ("npkl_models.applications.metric.kernels.axes_of",), ALL, "1e-8", "Of the centred kernel; eigenvalues below a share of the largest are left out."),
+    Row("(1)", "The kernel by its eigenvectors.", ("npkl_models.applications.metric.weights.axes_of",), ALL, "1e-8", "Of the centred kernel; eigenvalues below a share of the largest are left out."),
     Row("(2)", "The family of kernels: other eigenvalues, the squares of beta.", (LEARNER,), ALL, "1e-8"),
     Row("(3)", "The mean squared distance of the similar pairs.", (LEARNER,), ALL, "1e-6", "Attribute `objective_`."),
     Row("(4)", "The diagonal matrix of that quadratic.", (f"{PAIR}.eigenvalue_weights",), (*ALL, f"{TESTS}::test_the_weights_are_the_minimiser_of_the_stated_problem"), "1e-5",
@@ -23,7 +23,7 @@ ROWS = (
     Row("(5)", "The Lagrangian of the weights.", (), (f"{TESTS}::test_the_weights_are_the_minimiser_of_the_stated_problem",), "", "Not needed: step to (6); an independent solver has the minimum."),
     Row("(6)", "The weights in closed form.", (f"{PAIR}.eigenvalue_weights",), (f"{TESTS}::test_the_weights_are_the_minimiser_of_the_stated_problem", *ALL), "1e-5", BARE),
     Row("(7)", "The kernel of all points through that of landmarks.", (LEARNER,), LANDMARKS, "1e-6"),
-    Row("(8)", "The landmarks' kernel by its eigenvectors.", ("npkl_models.applications.metric.kernels.axes_of",), LANDMARKS, "1e-5"),
+    Row("(8)", "The landmarks' kernel by its eigenvectors.", ("npkl_models.applications.metric.weights.axes_of",), LANDMARKS, "1e-5"),
     Row("(9)", "The approximate kernel as a sum.", (LEARNER,), LANDMARKS, "1e-6"),
     Row("(10)", "The family for landmarks.", (LEARNER,), LANDMARKS, "1e-6"),
     Row("(11)", "The diagonal matrix for landmarks.", (f"{PAIR}.eigenvalue_weights",), LANDMARKS, "1e-5"),

@@ -36,10 +36,9 @@ from npkl_models.applications.signed import affinities, spectral_rows
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.graph import affinity, graph_width, laplacian, weights_of_graph
+from npkl_models.model.graph import affinity, graph_width, laplacian, warn_of_scales, weights_of_graph
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.scales import warn_of_scales
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 

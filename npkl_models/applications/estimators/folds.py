@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import _MetadataRequester
 
 from npkl_models.applications.held_out import some_pairs
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Index, Mask
+from npkl_models.linalg import Mask
 from npkl_models.linalg.owned import Seed, generator
 from npkl_models.model.pairs import Pairs
 
@@ -73,7 +73,7 @@ class PairFolds(_MetadataRequester):  # type: ignore[misc]
         for train, held in self._parts(pairs):
             rows = np.arange(pairs.n)
             rows[pairs.owner[~train]] -= pairs.n
-            yield rows, np.stack([pairs.i, pairs.j], axis=1)[held].ravel() - pairs.n
+            yield rows, pairs.ends[held].ravel() - pairs.n
 
     def _parts(self, pairs: Pairs) -> Iterator[tuple[Mask, Mask]]:
         kinds = (pairs.must_link, pairs.cannot_link)
@@ -92,19 +92,14 @@ class PairFolds(_MetadataRequester):  # type: ignore[misc]
 def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Mask, Mask]:
     """Which pairs to learn from, and which held-out pairs do not follow from them."""
     train = some_pairs(pairs, ~out, pairs.confidence)
-    ends = np.stack([pairs.i, pairs.j], axis=1)
+    count, group = train.groups()
+    ours, apart = (np.sort(group[part], axis=1) for part in (pairs.ends[out], train.cannot_link))
+    follows = (ours[:, 0] == ours[:, 1]) | np.isin(ours @ [count, 1], apart @ [count, 1])
     held = out.copy()
-    held[out] = _open(ends[out], train)
+    held[out] = ~follows
     if not all((held & (pairs.sign == sign)).any() for sign in (1.0, -1.0)):
         raise ProblemError(
             f"pairs must not all follow from each other, but all must-links or all cannot-links of fold "
             f"{fold} follow from the other folds; use fewer folds or give other pairs"
         )
     return ~out, held
-
-
-def _open(ends: Index, known: Pairs) -> Mask:
-    """Which pairs (m, 2) do not follow from the known pairs."""
-    count, group = known.groups()
-    codes = [np.sort(group[part], axis=1) @ np.array([count, 1]) for part in (ends, known.cannot_link)]
-    return (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])

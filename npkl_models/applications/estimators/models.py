@@ -194,7 +194,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         """Labels that keep pairs and sizes; the belief in a new label is that in the old one."""
         if self.beliefs_ is None:
             first = centres_of(Z, self.labels_, self.n_clusters)
-            self.labels_ = settled(Z, first, keep)[1]
+            self.labels_ = settled(Z, first, keep)
             self._votes = np.eye(self.n_clusters)[self.labels_]
             return
         self.labels_ = keep(log_costs(self.beliefs_))

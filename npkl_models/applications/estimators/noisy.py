@@ -21,8 +21,8 @@ from npkl_models.applications.pair_noise import PairNoise
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Matrix
+from npkl_models.model.graph import UnscaledWarning
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.scales import UnscaledWarning
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap

@@ -126,7 +126,7 @@ def _united(parts: list[Pairs]) -> Pairs:
         return parts[0]
     kinds, weights = [], []
     for sign in (1.0, -1.0):
-        ends = [np.stack([part.i, part.j], axis=1)[part.sign == sign] for part in parts]
+        ends = [part.ends[part.sign == sign] for part in parts]
         confidence = np.concatenate([part.confidence[part.sign == sign] for part in parts])
         distinct, which = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
         kinds.append(distinct)

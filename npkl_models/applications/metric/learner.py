@@ -18,8 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from npkl_models.applications.estimators.given import like, names_of, read
 from npkl_models.applications.estimators.side import collected
 from npkl_models.applications.estimators.solved import COUNT, LEAST, POSITIVE, CheckedEstimator
-from npkl_models.applications.metric.kernels import KERNELS, axes_of, in_chunks, landmark_kernel
-from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights, whitening
+from npkl_models.applications.metric.weights import (
+    KERNELS,
+    axes_of,
+    eigenvalue_weights,
+    in_chunks,
+    landmark_kernel,
+    local_weights,
+    whitening,
+)
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 

@@ -78,9 +78,7 @@ COMMANDS = (
   npkl solve --data my.csv --labels class --formulation npkl --loss hinge --out answer.npz
   npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json
   npkl solve theta1.dat-s --backend interior --out answer.npz""",
-        (
-            GIVEN, *PROBLEM, *SOLVER, *ANSWER,
-        ),
+        (GIVEN, *PROBLEM, *SOLVER, *ANSWER),
         run="problems.solve",
     ),
     Command(
@@ -135,6 +133,7 @@ COMMANDS = (
                   "coordinates"),
             _field("tol", default=1e-4), _field("seed", "seed of the held-out parts"),
         ),
+        run="locate.embed",
     ),
     Command(
         "locate", "locate sensors from measured distances",
@@ -165,6 +164,7 @@ COMMANDS = (
             _plot("the first two coordinates"), _field("tol", default=1e-4),
             _field("seed", "seed of the random start of the relaxation"),
         ),
+        run="locate.locate",
     ),
     Command(
         "crosscheck", "solve one problem with every backend and compare the answers",

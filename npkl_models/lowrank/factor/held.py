@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
 from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.facts import fact
-from npkl_models.model.functional import svec, svec_rows
+from npkl_models.model.functional import smat, svec, svec_rows
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
 
@@ -68,7 +68,7 @@ class Held:
         """Multipliers of the equalities, from S W (s x r) without them."""
         d = self.rows.size
         L = -np.linalg.solve(self.root.T, SW[self.rows, :d].T)
-        nu = np.linalg.lstsq(self.operator.T, svec(0.5 * (L + L.T)), rcond=None)[0]
+        nu = np.linalg.lstsq(self.operator.T, svec(symmetrize(L)), rcond=None)[0]
         return tuple(np.split(nu, np.cumsum(self.sizes)[:-1]))
 
 
@@ -106,8 +106,6 @@ def _root(A: Array, value: Array, d: int) -> Array | None:
     g = np.linalg.lstsq(A, value, rcond=None)[0]
     if np.max(np.abs(A @ g - value)) > SAME * np.max(np.abs(value)):
         return None
-    G = np.zeros((d, d))
-    first, second = np.triu_indices(d)
-    G[first, second] = G[second, first] = np.where(first == second, 1.0, np.sqrt(0.5)) * g
+    G = smat(g, d)
     values = np.linalg.eigvalsh(G)
     return np.linalg.cholesky(G) if values[0] > SAME * values[-1] else None

@@ -175,7 +175,7 @@ class FactorObjective:
 
     @cached_property
     def _flat(self) -> FlatPreconditioner | None:
-        """The factorised cost, if the unknown is V itself and the cost is the matrix of a nearly flat graph."""
+        """The factorised cost, if the unknown is V itself and the graph of the cost is nearly flat."""
         C = self.problem.cost
         return FlatPreconditioner(C) if self.Q is None and FlatPreconditioner.worth(C) else None
 

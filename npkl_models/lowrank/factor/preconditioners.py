@@ -71,7 +71,7 @@ FLOOR = 1e-3  # this share of the size of the cost is added to the diagonal: a L
 
 
 class FlatPreconditioner:
-    """The cost with the mean curvature of the losses in each row, factorised, for graphs that are nearly flat.
+    """The cost and the mean curvature of the losses in each row, factorised, for nearly flat graphs.
 
     Blocks of rows know nothing of directions in which all rows of a part move alike. These cost little, so
     that conjugate gradients take as many steps as the graph has points in a line. On the graph of points in

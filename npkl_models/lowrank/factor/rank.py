@@ -17,10 +17,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
-PER_LOGARITHM, OF_LOSSES = (
-    2,
-    3,
-)  # columns for each unit of ln n, with constraints and without
+PER_LOGARITHM, OF_LOSSES = 2, 3  # columns for each unit of ln n, with constraints and without
 MIDDLE = 30_000  # largest order for it at large weights
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
