@@ -59,7 +59,6 @@ class HessianBlocks:
         size = np.abs(diagonal)
         return np.maximum(size, LEAST * float(np.median(size)) or 1.0)
 
-
     def weights(self, V: Array, bend: Array) -> Array:
         """Half the mean curvature of the losses along a row of V, over all directions (n,)."""
         g = self.gather @ V
