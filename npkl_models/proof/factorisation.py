@@ -67,7 +67,7 @@ def can_factorise(S: Matrix) -> bool:
 
 def least_margin(S: Matrix) -> float:
     """What a factorisation pays at least for its rounding; a floor above minus that is as good as proved."""
-    return 16 * S.shape[0] * UNIT * norm_bound(S)
+    return 4 * S.shape[0] * UNIT * norm_bound(S)
 
 
 def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = False) -> EigenBound:
