@@ -24,7 +24,7 @@ from npkl_models.solve.engine_plan import EnginePlan
 
 PATIENCE, SLOW = 100, 0.1  # steps; if they do not gain this factor, another method takes over
 INEXACT = 0.3  # a smooth model is solved to this share of the residual before its multipliers move
-LAG = 0.75  # beta grows if a move of the multipliers does not reduce the residual to this share
+LAG, PATIENT = 0.25, 0.75  # beta grows if a move keeps this share of the residual; if beta fits the cost
 GROWTH, MOST = 3.0, 1e7  # the factor of beta; the largest beta, as a multiple of the first
 
 
@@ -47,6 +47,7 @@ class FactorEngine(Engine):
     stationarity: float = np.inf
     misfit: float = 0.0
     misfit_then: float = np.inf  # at the last move of the multipliers
+    lag: float = LAG
     residual_then: float = np.inf  # at the last check whether the method is slow
     count: int = 0  # steps since the last restart
 
@@ -83,7 +84,7 @@ class FactorEngine(Engine):
 
     def stiffer(self, beta: float, first: float) -> float:
         """The penalty after a move of the multipliers: it grows if the move before has gained too little."""
-        lags, self.misfit_then = self.misfit > LAG * self.misfit_then, self.misfit
+        lags, self.misfit_then = self.misfit > self.lag * self.misfit_then, self.misfit
         return GROWTH * beta if lags and beta < MOST * first else beta
 
     def slow(self) -> bool:

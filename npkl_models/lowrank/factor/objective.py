@@ -175,9 +175,9 @@ class FactorObjective:
 
     @cached_property
     def _flat(self) -> FlatPreconditioner | None:
-        """The factorised cost, if the unknown is V itself and the graph of the cost is nearly flat."""
+        """The factorised cost, if there is no basis and the graph of the cost is nearly flat."""
         C = self.problem.cost
-        return FlatPreconditioner(C) if self.Q is None and FlatPreconditioner.worth(C) else None
+        return FlatPreconditioner(C) if self.problem.basis is None and FlatPreconditioner.worth(C) else None
 
     @cached_property
     def _springs(self) -> LaplacianPreconditioner:

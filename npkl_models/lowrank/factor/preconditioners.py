@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix, norm_bound, symmetric_lu
+from npkl_models.linalg import Array, Index, Matrix, definite_lu, norm_bound, symmetric_lu
 from npkl_models.lowrank.tolerances import SAME
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.proof.factorisation import sparse_order
@@ -89,12 +89,13 @@ class FlatPreconditioner:
     def at(self, weights: Array) -> Callable[[Array], Array] | None:
         """The map of G (n x r) to the inverse of the cost with these weights on its diagonal, to G / 2.
 
-        None if the losses hold most rows: then no direction is left in which a part moves alike.
+        None if the losses hold most rows: then no direction is left in which a part moves alike. None, too,
+        if the matrix is not positive definite.
         """
-        if np.median(weights) > self.floor:
-            return None
-        factor = symmetric_lu(self.C + sp.diags_array(weights + self.floor, format="csc"))
-        return lambda G: 0.5 * factor.solve(np.ascontiguousarray(G))
+        held = bool(np.median(weights) > self.floor)
+        M = self.C + sp.diags_array(weights + self.floor, format="csc")
+        factor = None if held else definite_lu(M)
+        return None if factor is None else lambda G: 0.5 * factor.solve(np.ascontiguousarray(G))
 
 
 class LaplacianPreconditioner:
