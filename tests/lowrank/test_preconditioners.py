@@ -1,9 +1,11 @@
-"""Soft unfolding by a factor: the graph of the distances as a preconditioner, over sparse centred vectors."""
+"""Preconditioners of Newton steps: the graph of distances over sparse centred vectors, and flat graphs."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
+from npkl_models.lowrank.factor.preconditioners import FlatPreconditioner
 from npkl_models.model.basis import centred_wavelets
 
 
@@ -27,3 +29,36 @@ def test_soft_unfolding_comes_near_the_hard_one():
     assert soft[2] == pytest.approx(hard, rel=1e-2)
     printed = nm.mvu(X, 2, weight=1e3, reduce=False)
     assert printed.solve("interior").objective == pytest.approx(soft[0], rel=1e-5)
+
+
+def moons(n: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two half circles with noise (n x 2), and which of them."""
+    rng = np.random.default_rng(draw)
+    angle, y = np.pi * rng.random(n), np.arange(n) % 2
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) * np.where(y, -1, 1)[:, None]
+    return X + y[:, None] * [1.0, 0.5] + 0.15 * rng.standard_normal((n, 2)), y
+
+
+def test_the_factors_of_a_flat_graph_invert_the_cost_and_its_weights() -> None:
+    L = sp.csr_array(nm.laplacian(moons(1500, 0)[0]))
+    assert FlatPreconditioner.worth(L)
+    assert not FlatPreconditioner.worth(L.toarray())
+    flat, weights = FlatPreconditioner(L), np.where(np.arange(1500) % 5, 0.0, 2.0)
+    G = np.random.default_rng(0).normal(size=(1500, 3))
+    inverse = flat.at(weights)
+    assert inverse is not None
+    M = L.toarray() + np.diag(weights + flat.floor)
+    np.testing.assert_allclose(2 * M @ inverse(G), G, atol=1e-10)
+    assert flat.at(np.ones(1500)) is None  # the losses hold all rows
+    assert FlatPreconditioner(-L).at(0 * weights) is None  # it would not be definite
+
+
+@pytest.mark.parametrize(("loss", "gamma"), [("hinge", 1.0), ("squared_hinge", 100.0), ("huber", 1.0)])
+def test_softer_newton_steps_without_a_shift_reach_the_optimum(loss: str, gamma: float) -> None:
+    X, y = moons(160, 3)
+    pairs = nm.Pairs.from_labels(y, 32, 32, 3)
+    P = nm.npkl(nm.laplacian(X), pairs, loss=loss, gamma=gamma)
+    found, exact = P.solve("bcd", random_state=0), P.solve("interior")
+    assert found.status is nm.Status.OPTIMAL
+    gaps = found.certificate.gap + exact.certificate.gap
+    assert abs(found.objective - exact.objective) <= gaps * (1 + 1e-6)
