@@ -24,7 +24,7 @@ from npkl_models.solve.engine_plan import EnginePlan
 
 PATIENCE, SLOW = 100, 0.1  # steps; if they do not gain this factor, another method takes over
 INEXACT = 0.3  # a smooth model is solved to this share of the residual before its multipliers move
-LAG = 0.25  # beta grows if a move of the multipliers does not reduce the residual to this share
+LAG, PATIENT = 0.25, 0.75  # beta grows if a move keeps this share of the residual; if it fits the cost
 GROWTH, MOST = 3.0, 1e7  # the factor of beta; the largest beta, as a multiple of the first
 
 

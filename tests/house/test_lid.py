@@ -49,9 +49,9 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 42_974),
-    "lines of tests": (lambda: lines(TESTS), 30_640),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 625),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_060),
+    "lines of tests": (lambda: lines(TESTS), 30_680),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 626),
     "public names": (lambda: len(nm.__all__), 98),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),

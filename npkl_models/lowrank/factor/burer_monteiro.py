@@ -24,7 +24,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
-from npkl_models.lowrank.descent import FactorEngine, FactorPlan
+from npkl_models.lowrank.descent import PATIENT, FactorEngine, FactorPlan
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.minimisers import LBFGS, MINIMISERS, Minimiser, Newton, truncated_newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
@@ -58,12 +58,9 @@ class BurerMonteiroEngine(FactorEngine):
         self.restart(V)
 
     def begin_with(self, y: Multipliers, beta: float) -> None:
-        """Continue with given multipliers, and a penalty that fits the cost (`EdgeModel.softer`).
-
-        It grows only if a move gains nothing.
-        """
+        """Continue with given multipliers, and a penalty that fits the cost (`EdgeModel.softer`)."""
         self.f.begin_with(y, beta)
-        self.first_beta, self.lag = beta, 1.0
+        self.first_beta, self.lag = beta, PATIENT
         self.point = self.f.at(self.point.W)
         self._measure()
 
