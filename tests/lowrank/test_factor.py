@@ -1,10 +1,13 @@
 """Solvers of factors: ranks, starts, descent."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from problems import side_information
 
 import npkl_models as nm
+from npkl_models.lowrank.factor.minimisers import Newton
 from npkl_models.routes import backends
 
 REGISTRY = backends()
@@ -116,3 +119,16 @@ def test_the_default_leaves_over_relaxation_where_it_swings(seed):
     found = problem.solve("admm", time_limit=60)
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.relative_gap <= 1e-6
+
+
+def test_a_step_that_failed_is_cut_to_the_radius():
+    """One step of conjugate gradients may go far beyond the radius, and the same step would fail again."""
+
+    class Near(Newton):
+        def _search(self, f, point, D, HD):
+            np.testing.assert_allclose(HD, 1e-6 * D)
+            return (None, 1.0) if np.linalg.norm(D) <= 1.0 else (point, 0.0)
+
+    f = SimpleNamespace(preconditioner=lambda point: np.copy, hessian=lambda point: lambda D: 1e-6 * D)
+    point = SimpleNamespace(gradient=np.ones((3, 2)), W=np.ones((3, 2)), value=1.0)
+    assert Near().step(f, point) is None

@@ -53,10 +53,14 @@ class Newton:
             self.inner = min(MORE * self.inner, CG_MOST)
         self.size = size
         tolerance = size * min(FORCING, np.sqrt(size / np.sqrt(1 + abs(point.value))))
+        t = 1.0
         for _ in range(HALVED):
             D, HD = truncated_newton(product, inverse, point.gradient, tolerance, self.inner, self.radius)
-            new, t = self._search(f, point, D, HD)
             length = frobenius(D)
+            if t == 0 and length > self.radius:  # one step of conjugate gradients may go far beyond it
+                share, length = self.radius / length, self.radius
+                D, HD = share * D, share * HD
+            new, t = self._search(f, point, D, HD)
             if t < FAITHFUL:  # the quadratic model was poor: shorter steps, with fewer steps within them
                 self.inner = CG_STEPS
                 self.radius = max(2 * t, 0.1) * length
