@@ -17,6 +17,7 @@ from npkl_models.lowrank.cost import VAST, sweep_seconds
 from npkl_models.lowrank.descent import FactorEngine
 from npkl_models.lowrank.edges import first_model
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
+from npkl_models.lowrank.factor.preconditioners import FlatPreconditioner
 from npkl_models.lowrank.factor.rank import drop_faint_columns, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
@@ -124,6 +125,8 @@ class BCDEngine(FactorEngine):
             V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else DEAD)
         options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
         beta, soft = self.model.softer(self.pairs.pair_values(V))
+        if soft and not FlatPreconditioner.worth(self.problem.cost):  # a gain on flat graphs alone
+            beta, soft = self.model.beta, False
         finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V, soft)
         if not finisher.f.smooth:
             finisher.begin_with(y, beta)
