@@ -121,7 +121,7 @@ def bound_from(
     critical = shortfall > 0 and R.vacuous and bool(problem.constraints) and -found.estimate <= error
     given = y
     repair, bound, y = _repaired(problem, y, S, (shortfall, critical), upper, found, wanted, demand)
-    if all((repair == MIXED, bound < wanted, not demand.quick)):
+    if _mixed_in_vain(repair, bound < wanted, demand.quick):
         found = _sharper(problem, S, found, objective, demand.tol)
         missing = _shortfall(found, error, R.shift), critical
         repair, bound, y = _repaired(problem, given, S, missing, upper, found, wanted, demand)
@@ -134,6 +134,11 @@ def _shortfall(found: EigenBound, error: float, shift: float) -> float:
     """What the slack, plus the regulariser's shift, may miss PSD by."""
     lower = found.lower - error
     return max(0.0, 2 * UNIT * (abs(lower) + shift) - (lower + shift)) if lower > -np.inf else np.inf
+
+
+def _mixed_in_vain(repair: str, short: bool, quick: bool) -> bool:
+    """Whether a full certificate has a mixture with a Slater point as its best repair, and falls short."""
+    return repair == MIXED and short and not quick
 
 
 def _sharper(problem: Statement, S: Matrix, found: EigenBound, objective: float, tol: float) -> EigenBound:

@@ -203,20 +203,21 @@ class EdgeModel:
             y.losses[block.term][block.source] = own[block.part]
         return Multipliers(y.losses, y.constraints if rows is None else (rows,))
 
-    def softer(self, z: Array) -> tuple[float, bool]:
+    def softer(self, z: Array, flat: bool) -> tuple[float, bool]:
         """(beta, soft) for steps that move all rows at values z: smooth losses are softened if ``soft``.
 
         Where losses are steep beside what the cost asks of the pairs, all values must stay where they are
         while rows move, so that a step leaves its valley after a short way. The slope of a pair is what the
         cost asks of it: sum |slope| / sum |z| is a curvature at which a value moves by its own size. Beta is
-        the geometric mean of this curvature and of the present one.
+        the geometric mean of this curvature and of the present one. Smooth losses are softened where the
+        graph of the cost is nearly ``flat``: on other graphs that took up to twice as long (ledger.py).
         """
         _, slope, bend = self.evaluate(z)
         present, size = float(np.max(bend, initial=0.0)), float(np.sum(np.abs(z)))
         if not (present > 0 and size > 0):
             return self.beta, False
         beta = np.sqrt(present * float(np.sum(np.abs(slope))) / size)
-        soft = self.exact and bool(0 < beta * STEEP < present)
+        soft = flat and self.exact and bool(0 < beta * STEEP < present)
         return (beta if soft else min(self.beta, beta or self.beta)), soft
 
 

@@ -50,7 +50,7 @@ def constants(paths):
 
 BUDGETS = {
     "lines of npkl_models": (lambda: lines(PACKAGE), 43_060),
-    "lines of tests": (lambda: lines(TESTS), 30_695),
+    "lines of tests": (lambda: lines(TESTS), 30_733),
     "numeric constants at module level": (lambda: constants(PACKAGE), 626),
     "public names": (lambda: len(nm.__all__), 98),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),

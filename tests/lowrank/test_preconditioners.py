@@ -5,7 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
+from npkl_models.lowrank.edges import first_model
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.preconditioners import FlatPreconditioner
+from npkl_models.lowrank.options import BurerMonteiroOptions
+from npkl_models.lowrank.structure import structure
 from npkl_models.model.basis import centred_wavelets
 
 
@@ -53,8 +57,30 @@ def test_the_factors_of_a_flat_graph_invert_the_cost_and_its_weights() -> None:
     assert FlatPreconditioner(-L).at(0 * weights) is None  # it would not be definite
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber", "logistic", "square"])
+def test_newton_steps_on_softened_losses_reach_the_optimum(loss: str) -> None:
+    X, y = moons(60, 3)
+    P = nm.npkl(nm.laplacian(X, shift=1e-3), nm.Pairs.from_labels(y, 12, 12, 3), loss=loss, gamma=1e3)
+    exact, model = P.solve("interior", tol=1e-9), first_model(P, structure(P), cold=False)
+    V = P.solve("bcd", newton=False, max_iter=100, tol=1e-9, random_state=0).V
+    z = model.pairs.pair_values(V)
+    _, slope, bend = model.evaluate(z)
+    beta, soft = model.softer(z, flat=True)
+    assert soft
+    assert not model.softer(z, flat=False)[1]
+    assert beta**2 == pytest.approx(bend.max() * np.abs(slope).sum() / np.abs(z).sum())
+    engine = BurerMonteiroEngine(P, BurerMonteiroOptions(method="newton"), V, soft=True)
+    assert not engine.f.smooth
+    engine.begin_with(P.derivatives(V), beta)
+    for _ in range(150):
+        engine.iterate()
+    certificate = nm.certify(P, engine.V, multipliers=engine.multipliers())
+    assert certificate.relative_gap <= 1e-6
+    assert engine.objective == pytest.approx(exact.objective, rel=1e-6)
+
+
 @pytest.mark.parametrize(("loss", "gamma"), [("hinge", 1.0), ("squared_hinge", 100.0), ("huber", 1.0)])
-def test_softer_newton_steps_without_a_shift_reach_the_optimum(loss: str, gamma: float) -> None:
+def test_steep_losses_without_a_shift_reach_the_optimum(loss: str, gamma: float) -> None:
     X, y = moons(160, 3)
     pairs = nm.Pairs.from_labels(y, 32, 32, 3)
     P = nm.npkl(nm.laplacian(X), pairs, loss=loss, gamma=gamma)

@@ -9,9 +9,10 @@ Cuthill-McKee). The elimination of a point changes the own blocks of its neighbo
 two neighbours is left out. So the factorisation is exact for a graph without cycles, and takes no more memory
 than the blocks.
 
-It always exists. Coupling e adds the positive semidefinite matrix bend_e [g_i; g_j] [g_i; g_j]' to diagonal
-blocks. Eliminating row i replaces the couplings of i by sum_ef T_ef g_e g_f' with a positive semidefinite T,
-and its diagonal, which is kept, is not negative.
+In exact arithmetic it always exists. Coupling e adds the positive semidefinite matrix
+bend_e [g_i; g_j] [g_i; g_j]' to diagonal blocks. Eliminating row i replaces the couplings of i by
+sum_ef T_ef g_e g_f' with a positive semidefinite T, and its diagonal, which is kept, is not negative. From
+weights of 1e16 times the diagonal on, rounding may hide that.
 """
 
 from __future__ import annotations

@@ -92,9 +92,9 @@ class FlatPreconditioner:
         None if the losses hold most rows: then no direction is left in which a part moves alike. None, too,
         if the matrix is not positive definite.
         """
-        held = bool(np.median(weights) > self.floor)
-        M = self.C + sp.diags_array(weights + self.floor, format="csc")
-        factor = None if held else definite_lu(M)
+        if np.median(weights) > self.floor:
+            return None
+        factor = definite_lu(self.C + sp.diags_array(weights + self.floor, format="csc"))
         return None if factor is None else lambda G: 0.5 * factor.solve(np.ascontiguousarray(G))
 
 

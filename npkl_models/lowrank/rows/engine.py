@@ -124,9 +124,8 @@ class BCDEngine(FactorEngine):
             faint = self.handover.predicts and not self.grown
             V = drop_faint_columns(V) if faint else drop_null_columns(V, ROUNDING if self.grown else DEAD)
         options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
-        beta, soft = self.model.softer(self.pairs.pair_values(V))
-        if soft and not FlatPreconditioner.worth(self.problem.cost):  # a gain on flat graphs alone
-            beta, soft = self.model.beta, False
+        flat = FlatPreconditioner.worth(self.problem.cost)
+        beta, soft = self.model.softer(self.pairs.pair_values(V), flat)
         finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V, soft)
         if not finisher.f.smooth:
             finisher.begin_with(y, beta)
