@@ -1,6 +1,6 @@
 """The public names, as types; `__init__.py` reads from here where each of them is to be found."""
 
-from . import applications, formulations
+from . import applications, extend, formulations
 from .answer.history import History, Iterate
 from .answer.solution import Solution, Status
 from .applications.estimators import (
@@ -70,20 +70,12 @@ from .model.pairs import Pairs
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
 from .model.terms import LossTerm
-from .model.trace_cones import CvxSupport
 from .path import Path, regularization_path
 from .problem import Problem
 from .routes import backends, register, unregister
-from .solve.backend import Backend, Plan, Program
 from .solve.choice import choose_backend, compile, solve
-from .solve.cost import Cost
-from .solve.engine import Engine
-from .solve.engine_plan import EnginePlan
-from .solve.judge import Claim
-from .solve.options import IterativeOptions, Options
+from .solve.options import Options
 from .solve.portfolio import Portfolio
-from .solve.takes import Powers, Takes
-from .solve.watch import RunMonitor
 from .spectral.concave import equivalent_bound, equivalent_penalty
 
 __version__: str
@@ -94,27 +86,20 @@ __all__ = [
     "MVU",
     "REGULARIZERS",
     "SPE",
-    "Backend",
     "Basis",
     "BoxLoss",
     "Certificate",
-    "Claim",
     "ColoredMVU",
     "Constraint",
-    "Cost",
     "CrossCheck",
-    "CvxSupport",
     "CvxpyCertificate",
     "DistanceCombinations",
     "DistanceDifferences",
-    "Engine",
-    "EnginePlan",
     "Entries",
     "Functional",
     "History",
     "InteriorSolver",
     "Iterate",
-    "IterativeOptions",
     "KernelMetricLearner",
     "Localisation",
     "Loss",
@@ -130,21 +115,16 @@ __all__ = [
     "PairFolds",
     "Pairs",
     "Path",
-    "Plan",
     "Portfolio",
-    "Powers",
     "Problem",
     "ProblemError",
-    "Program",
     "Regularizer",
     "RowNormBound",
-    "RunMonitor",
     "Solution",
     "SolverError",
     "SparseMatrices",
     "SquaredDistances",
     "Status",
-    "Takes",
     "TotalSum",
     "Trace",
     "TracePower",
@@ -165,6 +145,7 @@ __all__ = [
     "eigenbasis",
     "equivalent_bound",
     "equivalent_penalty",
+    "extend",
     "formulations",
     "hard_pcp",
     "huber",

@@ -23,7 +23,7 @@ class CvxSupport(NamedTuple):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> nm.CvxSupport._fields
+    >>> nm.extend.CvxSupport._fields
     ('value', 'slack', 'constraints')
     """
 

@@ -34,9 +34,9 @@ class Cost:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> print(nm.Cost(seconds=0.02, bytes=3e6))
+    >>> print(nm.extend.Cost(seconds=0.02, bytes=3e6))
     20 ms and 3 MB
-    >>> nm.Cost(2.0, 1e18).within_memory().hopeless
+    >>> nm.extend.Cost(2.0, 1e18).within_memory().hopeless
     'would need about 1e+09 GB of memory'
     """
 

@@ -17,7 +17,7 @@ class Engine(ABC):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> sorted(nm.Engine.__abstractmethods__)
+    >>> sorted(nm.extend.Engine.__abstractmethods__)
     ['iterate', 'multipliers']
     """
 

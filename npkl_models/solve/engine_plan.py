@@ -204,7 +204,7 @@ class EnginePlan(ABC):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> sorted(nm.EnginePlan.__abstractmethods__)
+    >>> sorted(nm.extend.EnginePlan.__abstractmethods__)
     ['describe', 'engine']
     """
 

@@ -59,7 +59,7 @@ class Claim:
     --------
     >>> import npkl_models as nm
     >>> import numpy as np
-    >>> claim = nm.Claim(np.ones((6, 1)))
+    >>> claim = nm.extend.Claim(np.ones((6, 1)))
     >>> print(claim.status)
     LOCALLY_SOLVED
     """

@@ -31,7 +31,7 @@ class Powers:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> whole = nm.Powers("tr K^p for whole p", lambda face: face.p == int(face.p))
+    >>> whole = nm.extend.Powers("tr K^p for whole p", lambda face: face.p == int(face.p))
     >>> whole.accepts(nm.TracePower(2.5, bound=1.0))
     False
     """

@@ -61,7 +61,7 @@ class RunMonitor:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> watch = nm.RunMonitor(nm.Options(), "mine")
+    >>> watch = nm.extend.RunMonitor(nm.Options(), "mine")
     >>> row = watch.record(iteration=1, objective=2.0, bound=1.0, residual=0.1, rank=3)
     >>> watch.history
     History(1 rows)

@@ -69,7 +69,7 @@ def test_a_backend_without_a_cost_is_never_chosen_and_says_so(backend, small):
 def test_names_that_cannot_be_registered(name):
     taken = nm.backends()["bcd"]
     with pytest.raises(nm.UnsupportedError, match="name must be|exists already"):
-        nm.register(nm.Backend(name, "toy", "", taken.takes, taken.plan, taken.options))
+        nm.register(nm.extend.Backend(name, "toy", "", taken.takes, taken.plan, taken.options))
 
 
 def test_a_loss_from_outside_is_solved_by_all_that_state_it():
@@ -160,13 +160,17 @@ def made_by(run, takes=None):
         def describe(self):
             return ""
 
-    return nm.Backend("mine", "toy", "", takes or nm.Takes(("any",), regularizers=("any",)), Plan)
+    return nm.extend.Backend(
+        "mine", "toy", "", takes or nm.extend.Takes(("any",), regularizers=("any",)), Plan
+    )
 
 
 def test_what_a_backend_claims_is_not_believed(small):
     """Neither OPTIMAL, nor a certificate that its watch has not made."""
     problem = small("pcp")
-    claim = nm.Claim(np.ones((24, 1)), None, nm.Status.OPTIMAL, 0.0, certificate=problem.solve().certificate)
+    claim = nm.extend.Claim(
+        np.ones((24, 1)), None, nm.Status.OPTIMAL, 0.0, certificate=problem.solve().certificate
+    )
     solution = problem.solve(made_by(lambda own, watch: claim))
     assert solution.status is nm.Status.INACCURATE
     assert solution.certificate.relative_gap > 0.1
@@ -180,7 +184,7 @@ def test_a_certificate_of_another_problem_counts_for_nothing(small):
 
     def run(own, watch):
         found = watch.certify(other, V, None)
-        return nm.Claim(V, None, nm.Status.OPTIMAL, certificate=found)
+        return nm.extend.Claim(V, None, nm.Status.OPTIMAL, certificate=found)
 
     solution = problem.solve(made_by(run))
     assert solution.status is nm.Status.INACCURATE
@@ -197,7 +201,7 @@ def test_a_certificate_that_was_changed_is_not_believed(small):
         object.__setattr__(found, "upper", found.bound)
         with pytest.raises(ValueError, match="read-only"):
             found.point[:] = 0.0
-        return nm.Claim(0.9 * good.V, None, nm.Status.OPTIMAL, certificate=found)
+        return nm.extend.Claim(0.9 * good.V, None, nm.Status.OPTIMAL, certificate=found)
 
     solution = problem.solve(made_by(run))
     assert solution.status is nm.Status.INACCURATE
@@ -233,10 +237,10 @@ def test_a_callback_may_read_but_not_write(small, name):
     ("claim", "message"),
     [
         (lambda P: None, "must end with a Claim, got NoneType"),
-        (lambda P: nm.Claim(np.ones((P.n, 1)), status="OPTIMAL"), "must be a Status, got 'OPTIMAL'"),
-        (lambda P: nm.Claim(np.ones((P.n + 1, 1))), "must have 24 rows, got 25"),
-        (lambda P: nm.Claim([[1.0]] * P.n), "real array"),
-        (lambda P: nm.Claim(np.ones((P.n, 1), dtype=complex)), "real array"),
+        (lambda P: nm.extend.Claim(np.ones((P.n, 1)), status="OPTIMAL"), "must be a Status, got 'OPTIMAL'"),
+        (lambda P: nm.extend.Claim(np.ones((P.n + 1, 1))), "must have 24 rows, got 25"),
+        (lambda P: nm.extend.Claim([[1.0]] * P.n), "real array"),
+        (lambda P: nm.extend.Claim(np.ones((P.n, 1), dtype=complex)), "real array"),
     ],
 )
 def test_a_claim_that_is_none_is_an_error(small, claim, message):
@@ -285,7 +289,7 @@ def test_two_backends_of_one_name_are_not_one_row(small):
 )
 def test_what_cannot_be_taken_cannot_be_stated(stated, message):
     with pytest.raises(nm.UnsupportedError, match=message):
-        nm.Takes(**stated)
+        nm.extend.Takes(**stated)
 
 
 def test_a_regulariser_must_say_what_it_is():

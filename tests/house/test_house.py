@@ -228,9 +228,11 @@ def test_no_print_outside_the_command_line():
         assert "print" not in named, path.name
 
 
+PUBLIC = {name: getattr(home, name) for home in (nm, nm.extend) for name in home.__all__}
+
+
 def test_public_names_exist_and_are_documented():
-    for name in nm.__all__:
-        thing = getattr(nm, name)
+    for name, thing in PUBLIC.items():
         assert name in ("__version__", "LOSSES", "REGULARIZERS") or inspect.getdoc(thing), name
 
 
@@ -239,9 +241,9 @@ def test_every_public_name_has_a_page():
     pages = [ROOT / "docs" / "api.md", *(ROOT / "docs" / "api").glob("*.md")]
     reference = "\n".join(page.read_text() for page in pages)
     listed = set(re.findall(r"^   (\w+)$", reference, re.M))
-    in_words = {name for name in ("LOSSES", "REGULARIZERS", "applications", "datasets", "formulations")
-                if f"``{name}" in reference}  # fmt: skip
-    assert set(nm.__all__) - {"__version__"} == (listed & set(nm.__all__)) | in_words
+    rooms = ("applications", "datasets", "extend", "formulations")
+    in_words = {name for name in ("LOSSES", "REGULARIZERS", *rooms) if f"``{name}" in reference}
+    assert set(PUBLIC) - {"__version__"} == (listed & set(PUBLIC)) | in_words
 
 
 def test_registries_hold_every_class():
@@ -295,7 +297,7 @@ UNTYPED = {"Backend": {"plan"}}
 
 
 def public_classes():
-    return [thing for thing in (getattr(nm, name) for name in nm.__all__) if inspect.isclass(thing)]
+    return [thing for thing in PUBLIC.values() if inspect.isclass(thing)]
 
 
 @pytest.mark.parametrize("cls", public_classes(), ids=lambda cls: cls.__name__)

@@ -111,7 +111,7 @@ def test_compilation_is_said_and_is_no_part_of_the_clock_but_of_the_limit(listen
     if listened:
         caplog.set_level("INFO", logger="npkl_models")
     loop, began, before = Slow(), time.perf_counter(), clock()
-    watch = RunMonitor(nm.IterativeOptions(time_limit=10.0), "mine")
+    watch = RunMonitor(nm.extend.IterativeOptions(time_limit=10.0), "mine")
     assert loop(1) == 2
     assert loop(2) == 3
     assert time.perf_counter() - began >= 0.3

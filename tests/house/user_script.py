@@ -18,6 +18,6 @@ gap: float = solution.certificate.relative_gap
 status: nm.Status = solution.status
 table: nm.CrossCheck = nm.crosscheck(problem, ["bcd", "admm"], points={"mine": solution.K}, tol=1e-5)
 bounded: nm.Problem = nm.simple_npkl(L, pairs, p=2, trace_bound=40.0)
-program: nm.Program = nm.compile(bounded, "simple_npkl", max_iter=50)
+program: nm.extend.Program = nm.compile(bounded, "simple_npkl", max_iter=50)
 names: list[str] = [name for name, reason in problem.compatible_backends().items() if reason is None]
 path: nm.Path = nm.regularization_path(bounded, "bound", [20.0, 40.0])

@@ -95,12 +95,12 @@ def test_every_refusal_has_its_reason(small):
 
 
 def test_what_is_not_listed_is_refused(small):
-    assert nm.Takes().refusal(small("pcp")) == "needs no losses, got square"
-    some = nm.Takes(losses=("square",), regularizers=("none",))
+    assert nm.extend.Takes().refusal(small("pcp")) == "needs no losses, got square"
+    some = nm.extend.Takes(losses=("square",), regularizers=("none",))
     assert some.refusal(small("pcp")) is None
     assert some.refusal(small("npkl:hinge")) == "needs square losses, got hinge"
     assert some.refusal(small("row:square")) == "supports no constraints, got row norms"
-    only = nm.Takes(losses=("square",), regularizers=("none",), constraints="row norms")
+    only = nm.extend.Takes(losses=("square",), regularizers=("none",), constraints="row norms")
     assert only.refusal(small("row:square")) is None
     both = replace(
         small("row:square"), terms=(*small("row:square").terms, nm.Constraint(nm.Trace(24), upper=9))

@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
@@ -46,10 +47,14 @@ class BurerMonteiroEngine(FactorEngine):
     """Newton or quasi-Newton steps; the multipliers move when the smooth problem is nearly solved."""
 
     def __init__(
-        self, problem: Statement, options: BurerMonteiroOptions, V: Array, soft: bool = False
-    ) -> None:
-        self.problem = problem
+        self, problem: Statement, options: BurerMonteiroOptions, V: Array, soft: bool = False,
+        floor: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Begin at V. With a ``floor``, the cost is L - floor I: the slack of L then ends above it."""
+        self.problem, self.floor = problem, floor
         weights = [float(term.weight.max()) for term in problem.losses]
+        if floor:
+            problem = replace(problem, cost=problem.cost - floor * sp.eye_array(problem.n, format="csr"))
         self.f = FactorObjective(problem, max(weights, default=1.0), soft)
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
@@ -130,7 +135,9 @@ class BurerMonteiroEngine(FactorEngine):
     def _measure(self) -> None:
         self.V = self.problem.lift(self.point.W)
         smooth = self.f.smooth
-        self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
+        self.objective = self.point.value + self.floor * float(np.sum(self.V**2))
+        if not smooth:
+            self.objective = self.problem.objective_of_factor(self.V)
         misfit = 0.0 if smooth else self.f.residual(self.point)
         self.settle(frobenius(self.point.gradient), frobenius(self.point.W), misfit)
         if smooth and self._exhausted:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from npkl_models.certify.bounds import LIFTING
+from npkl_models.certify.lifting import definite
+from npkl_models.feasibility.anchored import split
 from npkl_models.feasibility.restoration import rescaled
-from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
+from npkl_models.linalg import TINY, Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import VAST, sweep_seconds
@@ -30,6 +33,7 @@ from npkl_models.lowrank.tolerances import ROUNDING
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
+from npkl_models.proof.factorisation import least_margin
 from npkl_models.solve.watch import logger
 
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
@@ -126,10 +130,20 @@ class BCDEngine(FactorEngine):
         options = BurerMonteiroOptions(method="newton", time_limit=self.options.time_limit)
         flat = FlatPreconditioner.worth(self.problem.cost)
         beta, soft = self.model.softer(self.pairs.pair_values(V), flat)
-        finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V, soft)
+        floor = self._floor(V)
+        finisher = self.finisher = BurerMonteiroEngine(self.problem, options, V, soft, floor)
         if not finisher.f.smooth:
             finisher.begin_with(y, beta)
         self.note = "sweeps became slow, so Newton steps finished the run"
+
+    def _floor(self, V: Array) -> float:
+        """What a proof pays for rounding, if nothing else raises the slack and a strict point may exist."""
+        problem = self.problem
+        plain = problem.basis is None and not problem.constraints and problem.regularizer.vacuous
+        if not plain or definite(problem) or split(problem) is not None:
+            return 0.0
+        little = LIFTING * self.options.tol * problem.size(self.objective)
+        return min(least_margin(problem.cost), little / max(float(np.sum(V**2)), TINY))
 
     def _narrow(self) -> None:
         """Drop columns that have become negligible: many columns help at the beginning, few remain."""

@@ -42,17 +42,21 @@ class GradientPlan:
             if k % self.options.look_every == 0:
                 found = watch.certify(P, V, P.derivatives(V))
                 if watch.suffices(found):
-                    return nm.Claim(V, found.multipliers, nm.Status.OPTIMAL, iterations=k, certificate=found)
+                    return nm.extend.Claim(
+                        V, found.multipliers, nm.Status.OPTIMAL, iterations=k, certificate=found
+                    )
             status = watch.heed(V)
             if status is not None:
-                return nm.Claim(V, status=status, iterations=k)
-        return nm.Claim(V, status=nm.Status.ITERATION_LIMIT, iterations=k)
+                return nm.extend.Claim(V, status=status, iterations=k)
+        return nm.extend.Claim(V, status=nm.Status.ITERATION_LIMIT, iterations=k)
 
     def describe(self):
         return f"an eigendecomposition of order {self.problem.n} a step"
 
 
-TAKES = nm.Takes(losses=("smooth",), diagonal=("smooth",), regularizers=("none",), functionals=("entries",))
-BACKEND = nm.Backend(
+TAKES = nm.extend.Takes(
+    losses=("smooth",), diagonal=("smooth",), regularizers=("none",), functionals=("entries",)
+)
+BACKEND = nm.extend.Backend(
     "projected_gradient", "toy", "projected gradient on K", TAKES, GradientPlan, GradientOptions
 )

@@ -38,4 +38,4 @@ class SpectralBall(nm.Regularizer):
 
     def cvxpy_support(self, S):
         P = cp.Variable(S.shape, symmetric=True)
-        return nm.CvxSupport(self.b * cp.trace(P), S + P, [P >> 0])
+        return nm.extend.CvxSupport(self.b * cp.trace(P), S + P, [P >> 0])
