@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.congruence import positive_definite
-from npkl_models.certify.lifting import RAISED_ON_RANGE, definite, raise_on_range, scale_to_orthogonality
+from npkl_models.certify.lifting import RAISED_ON_RANGE, raise_on_range
 from npkl_models.certify.repairs import MIXED, NO_NEED, balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior, implied_trace
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
@@ -167,10 +167,7 @@ def _moved(
     query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
     if query.price is not None:
         return y, S, error, query, 0.0
-    larger = scale_to_orthogonality(problem, y, V, S, least) or y
-    higher = raise_on_range(problem, larger, V, LIFTING * demand.tol * problem.size(objective))
-    if higher is None and larger is not y and definite(problem):
-        y, (S, error) = larger, rounding.slack(problem, larger)
+    higher = raise_on_range(problem, y, V, LIFTING * demand.tol * problem.size(objective))
     if higher is None:
         return y, S, error, query, 0.0
     y, S, error, level = higher

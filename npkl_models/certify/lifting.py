@@ -17,14 +17,12 @@ import numpy as np
 
 from npkl_models.feasibility.anchored import SINGULAR
 from npkl_models.linalg import Array, Matrix, norm_bound, orthonormal_range, symmetrize
-from npkl_models.linalg.threads import threaded
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-SLIGHT = 0.1  # multipliers are scaled up only if <S, VV'> is below this share of <C, VV'>
 RAISED_ON_RANGE = "raised on the factor's range"  # name of the repair
 ROUNDS, EVEN = 16, 0.1  # rounds of the game; it ends early once the least eigenvalue is so much of the mean
 LEARNED = 2.0  # step of the weights, for changes of norm one
@@ -57,22 +55,6 @@ def raise_on_range(
 def definite(problem: Statement) -> bool:
     """Whether the cost is definite by more than rounding, so that multipliers may be scaled down later."""
     return cost_floor(problem) + problem.regularizer.shift > SINGULAR * norm_bound(problem.cost)
-
-
-def scale_to_orthogonality(
-    problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float
-) -> Multipliers | None:
-    """The multipliers times a number slightly above one such that <S, VV'> = 0.
-
-    A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed. None if the larger
-    multipliers are not in the domain or lower the bound, or if there are constraints.
-    """
-    inner = float(np.sum(V * (threaded(S) @ V)))
-    cost = float(np.sum(V * (threaded(problem.cost) @ V)))
-    if problem.constraints or not least < inner < SLIGHT * cost:
-        return None
-    larger = y.scaled(1 + inner / (cost - inner))
-    return larger if problem.conjugate_sum(larger) <= problem.conjugate_sum(y) < np.inf else None
 
 
 def _ascent(problem: Statement, y: Multipliers, Q: Array) -> tuple[Multipliers, float] | None:

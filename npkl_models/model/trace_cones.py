@@ -18,14 +18,7 @@ Cvx = Any  # CVXPY ships no complete types
 
 
 class CvxSupport(NamedTuple):
-    """R*(-S) = value subject to constraints and ``slack >> 0``, whose dual is the kernel.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.extend.CvxSupport._fields
-    ('value', 'slack', 'constraints')
-    """
+    """R*(-S) = value subject to constraints and ``slack >> 0``, whose dual is the kernel."""
 
     value: Cvx
     slack: Cvx

@@ -30,14 +30,6 @@ class Cost:
 
     A prediction is ``sure`` if it does not depend on the condition of the problem. A backend is ``anytime``
     if it has a point and a bound whenever it is stopped.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> print(nm.extend.Cost(seconds=0.02, bytes=3e6))
-    20 ms and 3 MB
-    >>> nm.extend.Cost(2.0, 1e18).within_memory().hopeless
-    'would need about 1e+09 GB of memory'
     """
 
     seconds: float

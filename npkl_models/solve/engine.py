@@ -12,14 +12,7 @@ FIRST_LOOK = 1e3  # the first look comes once the residual is below this multipl
 
 
 class Engine(ABC):
-    """Base class of solvers that improve a factor by one iteration at a time.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> sorted(nm.extend.Engine.__abstractmethods__)
-    ['iterate', 'multipliers']
-    """
+    """Base class of solvers that improve a factor by one iteration at a time."""
 
     V: Array
     objective: float

@@ -199,14 +199,7 @@ class Run:
 
 @dataclass(frozen=True)
 class EnginePlan(ABC):
-    """Base class of plans that run an engine; the engine is made when the run begins.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> sorted(nm.extend.EnginePlan.__abstractmethods__)
-    ['describe', 'engine']
-    """
+    """Base class of plans that run an engine; the engine is made when the run begins."""
 
     problem: Statement
     options: IterativeOptions

@@ -54,14 +54,6 @@ class Claim:
         The solver's own objective.
     certificate : Certificate, optional
         The certificate of this point, if the watch of the run has made one already; others are ignored.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> import numpy as np
-    >>> claim = nm.extend.Claim(np.ones((6, 1)))
-    >>> print(claim.status)
-    LOCALLY_SOLVED
     """
 
     V: Array | None

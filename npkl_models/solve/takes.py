@@ -26,15 +26,7 @@ FACES: dict[str, Callable[[Loss], bool]] = {
 
 @dataclass(frozen=True)
 class Powers:
-    """The powers p of tr K^p that a backend supports, in words and as a test.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> whole = nm.extend.Powers("tr K^p for whole p", lambda face: face.p == int(face.p))
-    >>> whole.accepts(nm.TracePower(2.5, bound=1.0))
-    False
-    """
+    """The powers p of tr K^p that a backend supports, in words and as a test."""
 
     words: str = "tr K^p"
     accepts: Callable[[TraceFace], bool] = lambda face: True

@@ -57,14 +57,6 @@ class RunMonitor:
         The iterates so far.
     trouble : str
         The error that ended the run, or empty.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> watch = nm.extend.RunMonitor(nm.Options(), "mine")
-    >>> row = watch.record(iteration=1, objective=2.0, bound=1.0, residual=0.1, rank=3)
-    >>> watch.history
-    History(1 rows)
     """
 
     def __init__(

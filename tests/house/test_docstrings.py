@@ -29,10 +29,10 @@ def examples():
     return [test for test in found if test.examples]
 
 
-@pytest.mark.parametrize("name", [name for name in (*nm.__all__, *nm.extend.__all__) if name not in DATA])
+@pytest.mark.parametrize("name", [name for name in nm.__all__ if name not in DATA])
 def test_the_module_of_every_public_name_has_an_example(name):
     """Of its own, or of another name of the same module; a formulation has it on its page."""
-    found = getattr(nm, name, None) or getattr(nm.extend, name)
+    found = getattr(nm, name)
     if name in FORMULATIONS:
         assert "```python" in (DOCS / "formulations" / f"{name}.md").read_text()
         return

@@ -49,9 +49,9 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_060),
-    "lines of tests": (lambda: lines(TESTS), 30_733),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 626),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_030),
+    "lines of tests": (lambda: lines(TESTS), 30_710),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 625),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),

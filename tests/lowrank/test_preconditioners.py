@@ -88,3 +88,19 @@ def test_steep_losses_without_a_shift_reach_the_optimum(loss: str, gamma: float)
     assert found.status is nm.Status.OPTIMAL
     gaps = found.certificate.gap + exact.certificate.gap
     assert abs(found.objective - exact.objective) <= gaps * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
+def test_newton_steps_end_with_a_slack_at_their_floor(loss: str) -> None:
+    """They are optimal for the cost less floor I, so the least eigenvalue of the cost's own slack is it."""
+    X, y = moons(80, 3)
+    P = nm.npkl(nm.laplacian(X, 10), nm.Pairs.from_labels(y, 40, 40, 3), loss=loss, gamma=1.0)
+    found = P.solve("bcd", random_state=0)
+    floor = 1e-4 * found.objective / float(np.sum(found.V**2))
+    engine = BurerMonteiroEngine(P, BurerMonteiroOptions(method="newton"), found.V, floor=floor)
+    for _ in range(40):
+        engine.iterate()
+    least = np.linalg.eigvalsh(P.slack(engine.multipliers()).toarray())[0]
+    assert least == pytest.approx(floor, rel=1e-5)
+    assert engine.objective == pytest.approx(P.objective_of_factor(engine.V), rel=1e-12)
+    assert engine.objective == pytest.approx(found.objective, rel=1e-4)

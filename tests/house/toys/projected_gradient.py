@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import npkl_models as nm
+from npkl_models.extend import Backend, Claim, Takes
 from npkl_models.linalg import psd_factor
 
 
@@ -42,21 +43,17 @@ class GradientPlan:
             if k % self.options.look_every == 0:
                 found = watch.certify(P, V, P.derivatives(V))
                 if watch.suffices(found):
-                    return nm.extend.Claim(
-                        V, found.multipliers, nm.Status.OPTIMAL, iterations=k, certificate=found
-                    )
+                    return Claim(V, found.multipliers, nm.Status.OPTIMAL, iterations=k, certificate=found)
             status = watch.heed(V)
             if status is not None:
-                return nm.extend.Claim(V, status=status, iterations=k)
-        return nm.extend.Claim(V, status=nm.Status.ITERATION_LIMIT, iterations=k)
+                return Claim(V, status=status, iterations=k)
+        return Claim(V, status=nm.Status.ITERATION_LIMIT, iterations=k)
 
     def describe(self):
         return f"an eigendecomposition of order {self.problem.n} a step"
 
 
-TAKES = nm.extend.Takes(
-    losses=("smooth",), diagonal=("smooth",), regularizers=("none",), functionals=("entries",)
-)
-BACKEND = nm.extend.Backend(
+TAKES = Takes(losses=("smooth",), diagonal=("smooth",), regularizers=("none",), functionals=("entries",))
+BACKEND = Backend(
     "projected_gradient", "toy", "projected gradient on K", TAKES, GradientPlan, GradientOptions
 )
