@@ -41,7 +41,7 @@ from npkl_models.task_cache import Failure, sweep
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
-LAB = DOCS / "lab"  # the laboratory's book
+LAB = DOCS / "lab"  # the measurements
 RUNS = LAB / "papers" / "runs"  # what the pages were written from
 PAPERS = (kl_admm, simple_npkl, thesis, bcdkl, kml)
 ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.ITEMS}

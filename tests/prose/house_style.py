@@ -30,9 +30,9 @@ RIDDLES = {
     r"\bin a sentence\b$": "say what the sentence says",
 }
 NOTEBOOK = {
-    r"\b(was|were|been) tried\b|\bmeasured (with|by|on)\b": "belongs to the laboratory's book",
-    r"\bexamples/benchmarks\b": "measurements belong to the laboratory's book",
-    r"^\|.*\| *(CPU )?seconds *\|": "a table of timings belongs to the laboratory's book",
+    r"\b(was|were|been) tried\b|\bmeasured (with|by|on)\b": "belongs to the measurements",
+    r"\bexamples/benchmarks\b": "measurements belong on their own pages",
+    r"^\|.*\| *(CPU )?seconds *\|": "a table of timings belongs to the measurements",
 }
 AMERICAN = {
     r"\b(min|max|opt|normal|regular|standard|factor|general|recogn|visual|summar|central|penal|character)iz(e|ed|es|ing|ation|er)\b": "British spelling: -ise",

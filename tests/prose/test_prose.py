@@ -41,6 +41,12 @@ def test_no_riddle_and_one_spelling(page):
     assert not (hits := found(page, rules)), "\n".join(hits)
 
 
+def test_the_front_page_is_short_and_begins_with_its_two_commands():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) < 90
+    assert re.findall(r"^## (.*)$", text, re.M)[0] == "Two commands"
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if "docs" in page.parts], ids=named)
 def test_the_laboratory_stays_in_its_own_book(page):
     assert not (hits := found(page, NOTEBOOK, page.read_text())), "\n".join(hits)
