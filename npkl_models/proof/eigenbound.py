@@ -71,6 +71,11 @@ class Query:
         """Whether the deadline has passed."""
         return time.perf_counter() > self.deadline
 
+    @property
+    def bound_only(self) -> bool:
+        """Whether a direction beyond the factor is of no use where no bound can suffice."""
+        return self.quick and self.method != "ritz"
+
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)
         if not self.accuracy >= 0:

@@ -157,7 +157,7 @@ def by_lanczos(
     if held.size == n:
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
-    if query.quick and held.size and held.whole(upper) < -query.accuracy:
+    if query.bound_only and held.size and held.whole(upper) < -query.accuracy:
         low = float(held.inner[0])  # no bound on the complement could suffice
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
     component = smallest_component(n, query.failure_probability)

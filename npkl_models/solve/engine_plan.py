@@ -101,9 +101,9 @@ class Run:
                 raise
             raise ArithmeticError(str(error)) from error  # the factor is not finite
 
-    def _certificate(self, quick: bool, last: bool = False) -> Certificate:
+    def _certificate(self, quick: bool, last: bool = False, method: str = "auto") -> Certificate:
         V, y = self.engine.V, self.engine.multipliers()
-        return self.watch.certify(self.problem, V, y, quick=quick, last=last)
+        return self.watch.certify(self.problem, V, y, quick=quick, last=last, method=method)
 
     def _proof(self, found: Certificate) -> Certificate:
         """The certificate with the rigour "proved", if the options require it and a proof is possible."""
@@ -142,6 +142,7 @@ class Run:
         self.last = found
         if self.watch.suffices(found):
             return Status.OPTIMAL, found.bound
+        found = self._beyond(found, since)
         if self._way_down(found, stuck) and self._pays(stuck) and engine.grow(found.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
@@ -170,6 +171,15 @@ class Run:
             return False
         dense = order <= DENSE_CHOLESKY
         return since >= (FACTORISED * proof_seconds(order) if dense else certificate_seconds(self.problem))
+
+    def _beyond(self, found: Certificate, since: float) -> Certificate:
+        """A search for directions that the factor lacks, if much work has led to a certificate without a bound.
+
+        Where the slack is negative on the range of the factor, a quick certificate looks no further.
+        """
+        if np.isfinite(found.bound) or since < certificate_seconds(self.problem):
+            return found
+        return self._certificate(quick=True, method="ritz")
 
     def _owed(self, found: Certificate) -> float:
         """What the slack's smallest eigenvalue costs."""

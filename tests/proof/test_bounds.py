@@ -1,5 +1,7 @@
 """Bounds on the smallest eigenvalue, each as rigorous as it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -209,3 +211,14 @@ def test_a_run_that_is_cut_has_a_bound_that_holds():
     assert cut.rigour == "probable"
     assert cut.lower <= whole.lower <= least
     assert cut.lower < -0.01
+
+
+def test_a_quick_search_for_a_direction_looks_beyond_a_factor_that_is_not_stationary():
+    n = 600
+    diagonal = 1.0 + np.arange(n) / n
+    diagonal[:3] = -1e-3, -1e-3, -1.0  # along both columns of V, and beyond them
+    S, V, query = sp.diags_array(diagonal).tocsr(), np.eye(n)[:, :2], Query(accuracy=1e-6, quick=True)
+    assert bounds.min_eigenvalue(S, V, query).estimate == pytest.approx(-1e-3)
+    found = bounds.min_eigenvalue(S, V, replace(query, method="ritz"))
+    assert found.estimate == pytest.approx(-1.0, rel=1e-3)
+    assert abs(found.vector[2]) > 0.99
