@@ -113,7 +113,7 @@ def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
     """Read pairs from a csv with the columns i, j, kind and perhaps weight, as its header names them.
 
     Rows are named by their numbers from 0, or by ``ids``, if these are given. The kind is a word such as
-    must, same, match, yes, true or 1, or such as cannot, different, distinct, no, false, 0 or -1. Without
+    must, same, together, yes, true or 1, or such as cannot, different, apart, no, false, 0 or -1. Without
     this column all pairs are must-links. Without a header the columns are i, j and perhaps kind.
     """
     found = read_answers(path, n, ids)
