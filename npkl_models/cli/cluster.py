@@ -11,7 +11,6 @@ import numpy as np
 import npkl_models.show.plots as plots
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import cluster_accuracy
-from npkl_models.applications.estimators.given import calling
 from npkl_models.applications.estimators.models import NPKLClustering
 from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.applications.pair_noise import looks, rate
@@ -20,7 +19,7 @@ from npkl_models.cli.console import say
 from npkl_models.cli.problems import said
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, optional
 from npkl_models.files.arrays import write_arrays
 from npkl_models.files.atomic import written
 from npkl_models.files.gate import gate
@@ -124,10 +123,9 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, data: Dataset) -> NPKLC
         options=solving, random_state=recipe.seed, noise=noise, hard=options.hard,
         size_min=options.size_min, size_max=options.size_max,
     )  # fmt: skip
-    from pandas import DataFrame
-
+    frame = optional("pandas", "--ids", "frame").DataFrame(data.X, index=data.ids or None)
     with output.progress(f"{recipe.formulation}, n = {data.n}", WARNINGS):
-        return model.fit(DataFrame(data.X, index=data.ids) if data.ids else data.X, **side)
+        return model.fit(frame if data.ids else data.X, **side)
 
 
 def _side(path: str, data: Dataset) -> dict[str, Any]:
@@ -135,8 +133,8 @@ def _side(path: str, data: Dataset) -> dict[str, Any]:
     found = tables.read_answers(path, data.n, data.ids)
     say(found.about)
     if found.annotator is None:
-        with gate(path, "a csv of pairs"), calling(data.ids or None):
-            return {"pairs": found.pairs(data.n)}
+        with gate(path, "a csv of pairs"):
+            return {"pairs": found.pairs(data.n, data.ids)}
     return {"pairs": found.ends, "y_pairs": found.sign, "annotator": found.annotator}
 
 

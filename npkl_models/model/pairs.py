@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import PairsError, ProblemError, chosen
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import (
     Owner,
@@ -26,13 +26,6 @@ from npkl_models.linalg.owned import (
     whole_number,
 )
 from npkl_models.model.sampling import labelled, pairs_per_class, signs, uniform_pairs
-
-
-class PairsError(ProblemError):
-    """Pairs that are wrong; its arguments are what is wrong, and their points."""
-
-    def __str__(self) -> str:
-        return "{} {}".format(*self.args)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +14,6 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Index, Matrix
 from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.graph import weights_of_graph
-from npkl_models.model.pairs import PairsError
 from npkl_models.model.reading import symmetric
 
 GIVEN = "precomputed"
@@ -57,18 +54,6 @@ def names_of(X: Any) -> Names | None:
 
         return Names(pandas.Index(list(X.nodes), tupleize_cols=False), True)
     return Names(X.index, False) if hasattr(X, "iloc") else None
-
-
-@contextmanager
-def calling(names: Any) -> Iterator[None]:
-    """Errors about pairs call the points by their names, if they have any."""
-    try:
-        yield
-    except PairsError as error:
-        if names is None:
-            raise
-        what, pairs = error.args
-        raise ProblemError(f"{what} {[tuple(str(names[k]) for k in pair) for pair in pairs]}") from None
 
 
 def is_graph(X: Any) -> bool:

@@ -15,10 +15,10 @@ from sklearn.utils._param_validation import Interval
 
 from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
-from npkl_models.applications.estimators.given import Names, calling
+from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
 from npkl_models.applications.pair_noise import PairNoise
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, calling
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.graph import UnscaledWarning

@@ -13,9 +13,9 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from npkl_models.applications.estimators.given import Names, calling
+from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.held_out import some_pairs
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, calling
 from npkl_models.linalg import Array, Index
 from npkl_models.model.graph import check_points
 from npkl_models.model.pairs import Pairs
@@ -198,7 +198,7 @@ def positions(values: Any, name: str, names: Names | None) -> Index:
     table = _table(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)
-    if table.dtype.kind == "U" and not (names and names.index.isin(table.ravel()).any()):
+    if table.dtype.kind == "U" and (names is None or set(names.index).isdisjoint(table.flat)):
         with suppress(ValueError):
             table = table.astype(float)
     whole = (isinstance(x, Real) and not isinstance(x, bool) and x == x // 1 for x in table.flat)
