@@ -138,9 +138,8 @@ def test_errors_and_warnings_call_rows_by_their_names(how, side, words):
             nm.NPKLClustering(2, **how, **given).fit(rows, **side)
         with pytest.warns(UserWarning, match=r"do not keep m\d - m\d \("):
             nm.NPKLClustering(2, noise=None, **given).fit(rows, **CHAIN)
-    frame = pd.DataFrame(X, index=range(40, 40 + len(X)))  # only positions name its rows
     with pytest.raises(nm.ProblemError, match=r"self pairs \[\[3, 3\]\]"):
-        nm.NPKLKernel().fit(frame, must_link=[(3, 3)])
+        nm.NPKLKernel().fit(pd.DataFrame(X, index=range(40, 218)), must_link=[(3, 3)])  # a position
 
 
 def changed(A, i, j, value):
