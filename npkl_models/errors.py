@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -24,6 +25,25 @@ class NPKLError(Exception):
 
 class ProblemError(NPKLError, ValueError):
     """The data of a problem are inconsistent, or not valid mathematically."""
+
+
+class PairsError(ProblemError):
+    """Pairs that are wrong; its arguments are what is wrong, and their points."""
+
+    def __str__(self) -> str:
+        return "{} {}".format(*self.args)
+
+
+@contextmanager
+def calling(names: Any) -> Iterator[None]:
+    """Errors about pairs call the points by their names, if they have any."""
+    try:
+        yield
+    except PairsError as error:
+        if names is None:
+            raise
+        what, pairs = error.args
+        raise ProblemError(f"{what} {[tuple(str(names[k]) for k in pair) for pair in pairs]}") from None
 
 
 class OutOfRangeError(ProblemError, ArithmeticError):

@@ -6,8 +6,8 @@ For each set it prints the cases with at most 20 % wrong in which the best other
 ahead, what the model loses with clean pairs, and the ratio of its CPU seconds to those of a plain fit.
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 PLAIN = "NPKLClustering(noise=None)", "NPKLClustering(noise=None, cannot=0.0)"
@@ -97,7 +97,9 @@ def audits(rows: list[dict]) -> None:
 
 def main() -> None:
     """Run it."""
-    lines = [line for name in sys.argv[1:] for line in Path(name).read_text().splitlines()]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    lines = [line for path in parser.parse_args().files for line in path.read_text().splitlines()]
     rows = [json.loads(line) for line in lines if line.startswith("{")]
     pooled = [row for row in rows if row["benchmark"].startswith("wrong_pairs_calibration")]
     rows = [row for row in rows if row not in pooled]

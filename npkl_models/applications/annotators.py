@@ -21,6 +21,7 @@ from scipy.special import expit
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_array
+from npkl_models.model.colouring import listed, way
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import signs
 
@@ -61,6 +62,13 @@ class AnnotatedPairs:
         """Weights of the pairs, shape (m,): 1 for a certain answer, 0 if both are equally probable."""
         return np.abs(2 * self.probability - 1)
 
+    def agree(self, names: Any = None) -> None:
+        """Refuse pairs that have both answers, which a ProblemError names."""
+        share = np.bincount(self.pair, self.must) / np.bincount(self.pair)
+        both = [way(ends, names) for ends in self.pairs.ends[(share > 0) & (share < 1)].tolist()]
+        if both:
+            raise ProblemError(f"answers must agree where all are right, got opposite ones to {listed(both)}")
+
 
 def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: ArrayLike) -> AnnotatedPairs:
     """Weigh the answers of several annotators: each pair once, and the rates of the annotators.
@@ -80,14 +88,6 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     ------
     ProblemError
         If the lengths differ, or a pair or an answer is invalid.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.annotators import annotated_pairs
-    >>> ends = [(0, 1), (0, 1), (0, 1), (1, 2), (1, 2), (1, 2)]
-    >>> found = annotated_pairs(3, ends, [1, 1, -1, -1, -1, 1], ["ann", "bob", "cat"] * 2)
-    >>> found.pairs.must_link.tolist(), found.pairs.cannot_link.tolist()
-    ([[0, 1]], [[1, 2]])
     """
     ends, must = whole_array(pairs, "pairs of shape (m, 2)"), signs(answers) > 0
     names, who = _names(annotator)

@@ -121,11 +121,6 @@ def audit_pairs(
     random_state, n_init : int
         Seed and number of restarts of k-means.
 
-    Returns
-    -------
-    Audit
-        The pairs with their scores, the most suspicious pair first.
-
     Raises
     ------
     ProblemError
@@ -133,16 +128,6 @@ def audit_pairs(
         ``n_clusters`` is given.
     SolverError
         If the solution has no kernel.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.applications.audit import audit_pairs
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
-    >>> found = audit_pairs(nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve())
-    >>> found, found.pairs[0].tolist()
-    (Audit(5 pairs, 5 with a score), [1, 4])
     """
     instance(solution, Solution, "solution", "problem.solve()")
     if annotated is not None:

@@ -21,7 +21,7 @@ def kernel_kmeans(
     kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0,
     sample_weight: Array | None = None,
 ) -> Index:  # fmt: skip
-    """Kernel k-means: k-means on the rows of a factor V, whose distances are those of the kernel K = VV'.
+    """Clusters (n,) of k-means on the rows of a factor V, whose distances are those of the kernel K = VV'.
 
     Parameters
     ----------
@@ -33,19 +33,6 @@ def kernel_kmeans(
         Seed of k-means.
     sample_weight : ndarray of shape (n,), optional
         Weight of each point; one by default.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Cluster of each point.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.clustering import kernel_kmeans
-    >>> labels = kernel_kmeans(np.array([[0.0], [0.1], [5.0], [5.1]]), 2)
-    >>> bool(labels[0] == labels[1] != labels[2])
-    True
     """
     from sklearn.cluster import KMeans
 

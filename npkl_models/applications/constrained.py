@@ -9,6 +9,8 @@ MSR-TR-2000-65).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -28,8 +30,8 @@ class Assignment:
     ----------
     n, n_clusters : int
         Number of points and of clusters.
-    pairs : Pairs, optional
-        The pairs that labels keep.
+    pairs, names : Pairs and sequence, optional
+        The pairs that labels keep, and names of the points for errors.
     size_min, size_max : int, optional
         Least and largest number of points of each cluster.
 
@@ -39,13 +41,13 @@ class Assignment:
 
     def __init__(
         self, n: int, n_clusters: int, pairs: Pairs | None = None, size_min: int = 0,
-        size_max: int | None = None,
+        size_max: int | None = None, names: Any = None,
     ) -> None:  # fmt: skip
         k = n_clusters
         check_clusters(k, n)
         if pairs is not None and pairs.n != n:
             raise ProblemError(f"pairs must be over the {n} points, got pairs over {pairs.n}")
-        for found in () if pairs is None else of_pairs(pairs, k):
+        for found in () if pairs is None else of_pairs(pairs, k, names):
             raise ProblemError(f"pairs must be such that {k} clusters can keep them, got: {found.message}")
         self.count, self.group = (n, np.arange(n)) if pairs is None else pairs.groups()
         self.gather = membership(self.group, self.count)

@@ -1,16 +1,4 @@
-"""Coordinates from a learnt kernel, and the share of the eigenvalues.
-
-Examples
---------
->>> import numpy as np
->>> import npkl_models as nm
->>> from npkl_models.applications import embedding
->>> angle = np.linspace(0.0, 4.0, 20)
->>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc, which is unrolled
->>> Z = embedding.coordinates(nm.mvu(X, n_neighbors=2).solve(), 1)
->>> bool(abs(np.corrcoef(Z[:, 0], angle)[0, 1]) > 0.999)
-True
-"""
+"""Coordinates from a learnt kernel, and the share of the eigenvalues."""
 
 from __future__ import annotations
 

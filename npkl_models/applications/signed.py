@@ -24,7 +24,7 @@ RESIDUAL, MOST = 1e-4, 200  # of the eigenvectors, which only k-means reads; ste
 def signed_spectral(
     graph: Matrix, pairs: Pairs, n_clusters: int, n_init: int = 20, random_state: int | None = 0
 ) -> Index:  # fmt: skip
-    """Clusters by the k smallest eigenvectors of the normalised signed Laplacian, scaled to rows of length 1.
+    """Clusters (n,) by the k smallest eigenvectors of the normalised signed Laplacian; rows have length 1.
 
     A pair replaces the affinity of its two points by +1 (must-link) or -1 (cannot-link); the largest affinity
     of the graph counts as 1. The degree of a point is the sum of the absolute weights of its edges.
@@ -41,11 +41,6 @@ def signed_spectral(
         Number of clusters.
     n_init, random_state : int
         Number of restarts and seed of k-means.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Cluster of each point.
     """
     return _clustered(signed_graph(graph, pairs), n_clusters, n_init, random_state)
 

@@ -1,15 +1,4 @@
-"""Structure preserving embedding of a graph, with triplets that are added round by round.
-
-Examples
---------
->>> import numpy as np
->>> from npkl_models.applications.structure import structure_preserving
->>> W = np.zeros((6, 6))
->>> W[np.arange(5), np.arange(1, 6)] = W[np.arange(1, 6), np.arange(5)] = 1.0  # a path
->>> run = structure_preserving(W, C=10.0)
->>> run.settled, len(run.coordinates())
-(True, 6)
-"""
+"""Structure preserving embedding of a graph, with triplets that are added round by round."""
 
 from __future__ import annotations
 

@@ -1,15 +1,4 @@
-"""Minimum volume embedding: steps of `mve` until its own objective no longer falls.
-
-Examples
---------
->>> import numpy as np
->>> from npkl_models.applications.volume import minimum_volume
->>> angle = np.linspace(0.0, 4.0, 12)
->>> X = np.column_stack([np.cos(angle), np.sin(angle)])
->>> run = minimum_volume(X, 1, n_neighbors=2, C=100.0)
->>> run.settled, bool(np.all(np.diff(run.objectives) <= 0))
-(True, True)
-"""
+"""Minimum volume embedding: steps of `mve` until its own objective no longer falls."""
 
 from __future__ import annotations
 

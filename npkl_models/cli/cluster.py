@@ -19,13 +19,12 @@ from npkl_models.cli.console import say
 from npkl_models.cli.problems import said
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, optional
 from npkl_models.files.arrays import write_arrays
 from npkl_models.files.atomic import written
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
-from npkl_models.model.colouring import broken_by, in_words
-from npkl_models.model.diagnosis import diagnose
+from npkl_models.model.colouring import broken_by, in_words, of_pairs, way
 from npkl_models.model.graph import unscaled
 from npkl_models.model.pairs import Pairs
 from npkl_models.recipe.fields import ESTIMATOR
@@ -44,20 +43,22 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
     model = _fitted(options, recipe, data)
+    names, rows = data.ids or None, np.array(data.ids or range(data.n))
     say(f"{data.name}: {data.n} points, {_said_of(model.pairs_, options)}")
     say(model.solution_.summary())
-    conflicts = diagnose(model.pairs_, options.k) if model.supervised_ else ()
+    conflicts = [*of_pairs(model.pairs_, options.k, names)] if model.supervised_ else []
     for finding in conflicts:
         say(str(finding))
     if model.audit_ is not None:
-        say(_suspects(model.audit_, options.noise == "auto", bool(conflicts)))
+        say(_suspects(model.audit_, rows, options.noise == "auto", bool(conflicts)))
     broken = broken_by(model.labels_, model.pairs_) if model.supervised_ else []
     if broken:
-        say(f"the labels do not keep {len(broken)} of {len(model.pairs_)} pairs: {in_words(broken)}")
+        named = f"pairs: {in_words(broken, names=names)}"
+        say(f"the labels do not keep {len(broken)} of {len(model.pairs_)} {named}")
     if model.annotators_ is not None and model.annotator_rates_ is not None:
         say(_crowd(model.annotators_, model.annotator_rates_))
     say(_found(model.labels_, data, options.k))
-    _write(options, model, np.array(data.ids or range(data.n)), broken)
+    _write(options, model, rows, broken)
     if options.plot is not None:
         output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
     return output.status_of(model.solution_)
@@ -80,11 +81,12 @@ def _document(model: NPKLClustering, rows: Array, broken: Broken) -> dict[str, A
     found = {
         "rows": rows.tolist(), "labels": model.labels_.tolist(),
         "probabilities": None if model.beliefs_ is None else model.beliefs_.tolist(),
-        "broken": [[i, j, "must" if must else "cannot"] for i, j, must in broken],
+        "broken": [[*rows[[i, j]].tolist(), "must" if must else "cannot"] for i, j, must in broken],
         "kernel": output.described(model.solution_),
     }  # fmt: skip
     if model.audit_ is not None and model.audit_.noise is not None:
         wrong = model.audit_.to_frame()[["i", "j", "kind", "wrong"]]
+        wrong = wrong.assign(i=rows[wrong["i"]], j=rows[wrong["j"]])
         found |= {"rates": list(model.audit_.noise.rates), "pairs": wrong.to_dict("records")}
     if model.annotators_ is not None and model.annotator_rates_ is not None:
         each = zip(model.annotators_.tolist(), model.annotator_rates_.tolist(), strict=True)
@@ -121,8 +123,9 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, data: Dataset) -> NPKLC
         options=solving, random_state=recipe.seed, noise=noise, hard=options.hard,
         size_min=options.size_min, size_max=options.size_max,
     )  # fmt: skip
+    frame = optional("pandas", "--ids", "frame").DataFrame(data.X, index=data.ids or None)
     with output.progress(f"{recipe.formulation}, n = {data.n}", WARNINGS):
-        return model.fit(data.X, **side)
+        return model.fit(frame if data.ids else data.X, **side)
 
 
 def _side(path: str, data: Dataset) -> dict[str, Any]:
@@ -131,11 +134,11 @@ def _side(path: str, data: Dataset) -> dict[str, Any]:
     say(found.about)
     if found.annotator is None:
         with gate(path, "a csv of pairs"):
-            return {"pairs": found.pairs(data.n)}
+            return {"pairs": found.pairs(data.n, data.ids)}
     return {"pairs": found.ends, "y_pairs": found.sign, "annotator": found.annotator}
 
 
-def _suspects(audit: Audit, estimated: bool, conflicts: bool) -> str:
+def _suspects(audit: Audit, rows: Array, estimated: bool, conflicts: bool) -> str:
     """What the model of wrong pairs found, in words."""
     found = audit.noise
     assert found is not None
@@ -149,7 +152,7 @@ def _suspects(audit: Audit, estimated: bool, conflicts: bool) -> str:
     kind = "estimated" if estimated else "given"
     what = "pairs" if found.annotator_rates is None else "answers"
     line = f"{looks(found.count)} wrong of {len(audit)} pairs ({kind} rate of wrong {what}: {rates})"
-    first = ", ".join(f"{i} - {j}" for i, j in audit.pairs[: min(found.count, SHOWN)].tolist())
+    first = ", ".join(way(ends, rows) for ends in audit.pairs[: min(found.count, SHOWN)].tolist())
     return f"{line}: {first}{' ...' if found.count > SHOWN else ''}" if first else line
 
 

@@ -15,7 +15,7 @@ from npkl_models.data.columns import about_columns, label_column, place_of, row_
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
 from npkl_models.data.readers import read_libsvm
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, calling
 from npkl_models.files.arrays import opened
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
@@ -113,14 +113,14 @@ def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
     """Read pairs from a csv with the columns i, j, kind and perhaps weight, as its header names them.
 
     Rows are named by their numbers from 0, or by ``ids``, if these are given. The kind is a word such as
-    must, same, match, yes, true or 1, or such as cannot, different, distinct, no, false, 0 or -1. Without
+    must, same, together, yes, true or 1, or such as cannot, different, apart, no, false, 0 or -1. Without
     this column all pairs are must-links. Without a header the columns are i, j and perhaps kind.
     """
     found = read_answers(path, n, ids)
     with gate(Path(path), "a csv of pairs"):
         if found.annotator is not None:
             raise ProblemError(f"{path} must have one answer to each pair, got a column of annotators")
-        return found.pairs(n)
+        return found.pairs(n, ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +133,12 @@ class Answered:
     annotator: list[str] | None
     about: str
 
-    def pairs(self, n: int) -> Pairs:
-        """The answers as pairs over n points."""
+    def pairs(self, n: int, ids: Sequence[str] = ()) -> Pairs:
+        """The answers as pairs over n points, which errors call by their names."""
         must = self.sign > 0
         weight = None if self.weight is None else np.concatenate([self.weight[must], self.weight[~must]])
-        return Pairs(n, self.ends[must], self.ends[~must], weight)
+        with calling(ids or None):
+            return Pairs(n, self.ends[must], self.ends[~must], weight)
 
 
 def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:

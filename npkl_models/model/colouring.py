@@ -8,6 +8,7 @@ rest is searched with backtracking; the group with the fewest colours left comes
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from npkl_models.linalg import Index
 from npkl_models.model.mistakes import SHOWN, Finding
@@ -16,34 +17,61 @@ from npkl_models.model.pairs import Pairs
 WORK = 200_000  # groups that the search may look at: about a second
 
 
-def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[Finding]:
-    """What pairs contradict: chains of must-links, or a number of clusters."""
+def of_pairs(pairs: Pairs, n_clusters: int | None = None, names: Any = None) -> Iterator[Finding]:
+    """What pairs contradict: chains of must-links, or a number of clusters; points may have names."""
     chains = pairs.contradictions()
     if chains:
-        ways = ((chain[0], chain[-1], "-".join(map(str, chain))) for chain in chains[:SHOWN])
-        named = ", ".join(f"{one}-{two} the chain {way}" for one, two, way in ways)
+        ways = ((way((chain[0], chain[-1]), names), way(chain, names)) for chain in chains[:SHOWN])
+        named = ", ".join(f"{pair} the chain {way}" for pair, way in ways)
         more = f" and {len(chains) - SHOWN} more" if len(chains) > SHOWN else ""
         yield Finding("contradiction", f"cannot-links contradict must-links: {named}{more}")
     elif n_clusters is not None and len(pairs.cannot_link):
         near, link = neighbours(pairs)
         if coloured(near, n_clusters) == (None, True):
             many = f"{n_clusters} cluster{'s' * (n_clusters != 1)}"
-            why = _conflict(near, link, n_clusters)
+            why = _conflict(near, link, n_clusters, names)
             beside = " beside the must-links" if why and len(pairs.must_link) else ""
             said = f"{many} cannot keep the {len(pairs.cannot_link)} cannot-links{why}{beside}"
             yield Finding("clusters", said)
 
 
-def _conflict(near: Sequence[set[int]], link: dict[tuple[int, int], list[int]], k: int) -> str:
-    """A clique of k + 1 groups, or an odd cycle, by its cannot-links; an empty text if none was found."""
+def _conflict(near: Sequence[set[int]], link: dict[tuple[int, int], list[int]], k: int, names: Any) -> str:
+    """A clique of k + 1 groups, an odd cycle, or what a search leaves of the cannot-links, in words."""
     found, why = _clique(near, k + 1), "all apart"
     ends = [(a, b) for at, a in enumerate(found) for b in found[at + 1 :]]
     if not found and k == 2:
         found, why = _odd_cycle(near), "an odd cycle"
         ends = [*zip(found, [*found[1:], *found[:1]], strict=True)]
+    elif not found:
+        ends, why = _too_many(near, k), "too many"
     links = [link[min(a, b), max(a, b)] for a, b in ends]
-    named = ", ".join(f"{i}-{j}" for i, j in (sorted(links) if why == "all apart" else links))
-    return f": {named} {'is' if len(links) == 1 else 'are'} {why}" if links else ""
+    named = [way(pair, names) for pair in (links if why == "an odd cycle" else sorted(links))]
+    return f": {listed(named)} {'is' if len(links) == 1 else 'are'} {why}"
+
+
+def _too_many(near: Sequence[set[int]], k: int) -> list[tuple[int, int]]:
+    """Edges that k colours cannot keep, and of which none may be left out, as far as short searches tell."""
+    core = whole = _refuted(near, set(range(len(near))).difference(_peeled(near, k)), k, WORK)
+    most = 2 * WORK // len(core)
+    for v in whole:
+        core = _refuted(near, core, k, most, v) or core
+    for v in [*core]:
+        core = _refuted(near, core - {v}, k, most) or core
+    left = [others & core for others in near]
+    ends = [(a, b) for a in core for b in left[a] if a < b]
+    for a, b in ends:
+        left[a].discard(b)
+        left[b].discard(a)
+        if not _refuted(left, core, k, most):
+            left[a].add(b)
+            left[b].add(a)
+    return [(a, b) for a, b in ends if b in left[a]]
+
+
+def _refuted(near: Sequence[set[int]], core: set[int], k: int, most: int, first: int = -1) -> set[int]:
+    """Vertices of the core that have no k colours, as a search from the first one on shows; none if not."""
+    colour, decided, tried = _searched(near, core, [list(range(k))] * len(near), True, most, first)
+    return tried if decided and colour is None else set()
 
 
 def neighbours(pairs: Pairs) -> tuple[list[set[int]], dict[tuple[int, int], list[int]]]:
@@ -65,7 +93,7 @@ def coloured(
     wish = [list(range(k))] * len(near) if preferred is None else preferred.tolist()
     last = _peeled(near, k)
     core = set(range(len(near))).difference(last)
-    colour, decided = _searched(near, core, wish, symmetric=preferred is None)
+    colour, decided, _ = _searched(near, core, wish, symmetric=preferred is None)
     if colour is None:
         return None, decided
     for v in reversed(last):
@@ -89,28 +117,33 @@ def _peeled(near: Sequence[set[int]], k: int) -> list[int]:
 
 
 def _searched(
-    near: Sequence[set[int]], core: set[int], wish: Sequence[list[int]], symmetric: bool
-) -> tuple[list[int] | None, bool]:
-    """Colours of the core by backtracking; ``symmetric`` colours beyond the next new one are alike."""
+    near: Sequence[set[int]], core: set[int], wish: Sequence[list[int]], symmetric: bool, most: int = WORK,
+    first: int = -1,
+) -> tuple[list[int] | None, bool, set[int]]:  # fmt: skip
+    """Colours of the core by backtracking, as in `coloured`, and what was tried, which may have none itself.
+
+    ``symmetric`` colours beyond the next new one are alike.
+    """
     colour = [-1] * len(near)
     path: list[tuple[int, Iterator[int]]] = []
-    left, work = set(core), 0
+    left, work, tried = set(core), 0, set[int]()
     while left:
         work += len(left)
-        if work > WORK:
-            return None, False
+        if work > most:
+            return None, False, tried
         used = {v: {colour[w] for w in near[v]} - {-1} for v in left}
-        v = max(left, key=lambda v: (len(used[v]), len(near[v])))
+        v = max(left, key=lambda v: (len(used[v]), v == first, len(near[v])))
         fresh = 1 + max((colour[w] for w in core), default=-1)
         path.append((v, iter([c for c in wish[v] if c not in used[v] and not (symmetric and c > fresh)])))
         left.discard(v)
+        tried.add(v)
         while path and (nxt := next(path[-1][1], -1)) < 0:
             colour[path[-1][0]] = -1
             left.add(path.pop()[0])
         if not path:
-            return None, True
+            return None, True, tried
         colour[path[-1][0]] = nxt
-    return colour, True
+    return colour, True, tried
 
 
 def _clique(near: Sequence[set[int]], size: int) -> list[int]:
@@ -128,32 +161,35 @@ def _clique(near: Sequence[set[int]], size: int) -> list[int]:
 
 def _odd_cycle(near: Sequence[set[int]]) -> list[int]:
     """The vertices of an odd cycle; an empty list if there is none."""
-    above: dict[int, int] = {}
-    side: dict[int, int] = {}
+    path: dict[int, list[int]] = {}
     for start in range(len(near)):
-        if start in side:
-            continue
-        side[start], queue = 0, [start]
+        queue = [] if start in path else [start]
+        path.setdefault(start, [start])
         for v in queue:  # grows
             for w in near[v]:
-                if w not in side:
-                    side[w], above[w] = 1 - side[v], v
+                if w not in path:
+                    path[w] = [*path[v], w]
                     queue.append(w)
-                elif side[w] == side[v]:
-                    ways = [[one] for one in (v, w)]
-                    for way in ways:
-                        while way[-1] != start:
-                            way.append(above[way[-1]])
-                    shared = next(one for one in ways[0] if one in ways[1])
-                    one, two = (way[: way.index(shared)] for way in ways)
-                    return [*one, shared, *reversed(two)]
+                elif len(path[w]) == len(path[v]):
+                    shared = sum(map(int.__eq__, path[v], path[w]))
+                    return [*path[v][shared - 1 :], *reversed(path[w][shared:])]
     return []
 
 
-def in_words(broken: Sequence[tuple[int, int, bool]], most: int = 20) -> str:
+def in_words(broken: Sequence[tuple[int, int, bool]], most: int = 20, names: Any = None) -> str:
     """Pairs with their kinds in words; ``most`` of them are named."""
-    named = ", ".join(f"{i}-{j} ({'must' if must else 'cannot'})" for i, j, must in broken[:most])
-    return named + (f" and {len(broken) - most} more" if len(broken) > most else "")
+    named = [f"{way(ends, names)} ({'must' if must else 'cannot'})" for *ends, must in broken]
+    return listed(named, most)
+
+
+def way(points: Sequence[int], names: Any) -> str:
+    """Points with dashes between them: their numbers, or their names, if they have any."""
+    return "-".join(map(str, points)) if names is None else " - ".join(str(names[k]) for k in points)
+
+
+def listed(named: Sequence[str], most: int = 20) -> str:
+    """The first ``most`` texts, and how many more there are."""
+    return ", ".join(named[:most]) + (f" and {len(named) - most} more" if len(named) > most else "")
 
 
 def broken_by(labels: Index, pairs: Pairs) -> list[tuple[int, int, bool]]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import PairsError, ProblemError, chosen
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import (
     Owner,
@@ -76,7 +76,7 @@ class Pairs(Owner):
         both = _codes(must, n)[np.isin(_codes(must, n), _codes(cannot, n))]
         if both.size:
             named = [(int(c) // n, int(c) % n) for c in both[:5]]
-            raise ProblemError(f"a pair must not be both a must-link and a cannot-link, got {named}")
+            raise PairsError("a pair must not be both a must-link and a cannot-link, got", named)
         if weights is not None:
             weights = real_array(weights, "weights of pairs").ravel()
             if given != len(must) + len(cannot):
@@ -316,5 +316,5 @@ def _ordered(values: ArrayLike | None, name: str, n: int) -> Index:
         raise ProblemError(f"{name} must index points 0..{n - 1}, got {pairs[outside][:5].tolist()}")
     own = pairs[:, 0] == pairs[:, 1]
     if own.any():
-        raise ProblemError(f"{name} must join two different points, got self pairs {pairs[own][:5].tolist()}")
+        raise PairsError(f"{name} must join two different points, got self pairs", pairs[own][:5].tolist())
     return np.sort(pairs, axis=1).astype(np.intp)

@@ -17,13 +17,13 @@ from npkl_models.linalg.owned import whole_number
 UNLABELLED = frozenset(("", "-1", "-1.0", "NA", "N/A", "<NA>", "NaN", "nan", "NaT", "None"))
 ENUMERATE = 2_000_000  # most pairs of points for which candidates may be listed
 WORDS = {
-    **dict.fromkeys(("must", "must-link", "ml", "same", "match", "yes", "y", "true", "1", "+1", "1.0"), 1),
-    **dict.fromkeys(("cannot", "cannot-link", "cl", "different", "distinct", "no", "n", "false"), -1),
-    **dict.fromkeys(("-1", "-1.0"), -1),
+    **dict.fromkeys(("must", "must-link", "ml", "same", "together", "match", "yes", "y", "true"), 1),
+    **dict.fromkeys(("cannot", "cannot-link", "cl", "different", "apart", "distinct", "no", "n"), -1),
+    "false": -1, "1": 1, "+1": 1, "1.0": 1, "-1": -1, "-1.0": -1,
 }  # fmt: skip
 ZERO = ("0", "0.0", "-0.0")
 """The words of a must-link and of a cannot-link; 0 is a cannot-link beside 1, and a tie of comparisons."""
-KNOWN = "must, same, match, yes, true or 1, and cannot, different, distinct, no, false, 0 or -1"
+KNOWN = "must, same, together, yes, true or 1, and cannot, different, apart, no, false, 0 or -1"
 
 
 def sign(answer: Any) -> int | None:

@@ -110,6 +110,38 @@ def test_a_third_column_has_the_signs(table):
     assert split.sign.tolist() == [1.0, -1.0]
 
 
+def test_an_array_of_texts_may_have_positions():
+    frame = pd.DataFrame(X, index=[f"r{k}" for k in range(len(X))])
+    graph = nx.relabel_nodes(nx.from_scipy_sparse_array(S), {0: 900})
+    for rows, first, how in ((X, 0, {}), (frame, 0, {}), (graph, 900, AFFINITY)):
+        texts = np.array([(first, 1, "together"), (first, 100, "apart")])
+        found = nm.NPKLKernel(verbose=1, **how).fit(rows, pairs=texts).pairs_
+        ends = [sorted(list(rows).index(k) for k in (first, j)) if how else [0, j] for j in (1, 100)]
+        assert [found.must_link.tolist(), found.cannot_link.tolist()] == [[one] for one in ends]
+
+
+CHAIN = {"must_link": [("m0", "m1"), ("m1", "m2")], "cannot_link": [("m0", "m2")]}
+
+
+@pytest.mark.parametrize(("how", "side", "words"), [
+    ({"hard": True}, CHAIN, "m0 - m2 the chain m0 - m1 - m2"),
+    ({"formulation": "hard_pcp"}, CHAIN, "m0 - m2 the chain m0 - m1 - m2"),
+    ({"hard": True}, {"cannot_link": [("m0", "m1"), ("m1", "m2"), ("m0", "m2")]}, "m0 - m1, m0 - m2, m1 - m2 are all"),
+    ({}, {"must_link": [("m0", "m1")], "cannot_link": [("m1", "m0")]}, r"both .* got \[\('m0', 'm1'\)\]"),
+    ({}, {"pairs": [("m0", "m1", 1), ("m3", "m3", 0)]}, r"self pairs \[\('m3', 'm3'\)\]"),
+    ({"hard": True}, {"pairs": [("m0", "m1")] * 2, "y_pairs": [1, 0], "annotator": ["a", "b"]}, "opposite ones to m0 - m1"),
+])  # fmt: skip
+def test_errors_and_warnings_call_rows_by_their_names(how, side, words):
+    club = nx.relabel_nodes(nx.karate_club_graph(), lambda i: f"m{i}")
+    for rows, given in ((club, AFFINITY), (pd.DataFrame(X[:34], index=list(club)), {})):
+        with pytest.raises(nm.ProblemError, match=words):
+            nm.NPKLClustering(2, **how, **given).fit(rows, **side)
+        with pytest.warns(UserWarning, match=r"do not keep m\d - m\d \("):
+            nm.NPKLClustering(2, noise=None, **given).fit(rows, **CHAIN)
+    with pytest.raises(nm.ProblemError, match=r"self pairs \[\[3, 3\]\]"):
+        nm.NPKLKernel().fit(pd.DataFrame(X, index=range(40, 218)), must_link=[(3, 3)])  # a position
+
+
 def changed(A, i, j, value):
     A = np.array(A, dtype=float)
     A[i, j] = value
@@ -132,7 +164,7 @@ def changed(A, i, j, value):
     (AFFINITY, nx.gnp_random_graph(9, 0.3, 0, directed=True), "must be symmetric"),
 ])  # fmt: skip
 def test_matrices_that_are_neither_are_refused(how, matrix, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError if words == "contains NaN" else nm.ProblemError, match=words):
         nm.NPKLKernel(**how).fit(matrix)
 
 

@@ -54,6 +54,8 @@ def test_searches_of_scikit_learn_split_pairs_over_all_points():
     assert nm.PairFolds(4).get_n_splits() == 4
     with pytest.raises(nm.ProblemError, match="PairFolds must be given Pairs.*enable_metadata_routing=True"):
         GridSearchCV(kernel, {"n_neighbors": [5]}, cv=folds).fit(X, pairs=pairs)
+    with pytest.raises(nm.ProblemError, match=r"must be given Pairs, got list; .* Pairs\.from_arrays"):
+        next(nm.PairFolds(2).split(X, pairs=[(0, 1, 1), (0, 100, -1)]))
 
 
 def test_points_take_their_pairs_with_them():

@@ -58,6 +58,15 @@ def test_pairs_that_no_labels_keep_are_refused_where_all_are_right(must, cannot,
             nm.NPKLClustering(2, **more).fit(X, must_link=must, cannot_link=cannot)
 
 
+def test_opposite_answers_of_annotators_are_refused_where_all_are_right():
+    X = np.random.default_rng(3).normal(size=(12, 3))
+    given = {"pairs": [(0, 1), (1, 0), (0, 8)], "annotator": ["a", "b", "a"]}
+    for more in ({"noise": 0.0}, {"hard": True}, {"hard": True, "noise": None}):
+        with pytest.raises(nm.ProblemError, match="agree where all are right, got opposite ones to 0-1$"):
+            nm.NPKLClustering(2, **more).fit(X, y_pairs=[1, -1, -1], **given)
+        nm.NPKLClustering(2, **more).fit(X, y_pairs=[1, 1, -1], **given)
+
+
 def test_the_most_certain_group_is_assigned_first():
     costs = log_costs(np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.2, 0.8]]))
     assert Assignment(4, 2, nm.Pairs(4, [(2, 3)], [(0, 1)]))(costs).tolist() == [0, 1, 1, 1]

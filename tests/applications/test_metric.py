@@ -195,6 +195,10 @@ def test_pipelines_frames_copies_and_routing():
     table = KernelMetricLearner(60).set_output(transform="pandas").fit_transform(frame, **named)
     np.testing.assert_allclose(table.to_numpy(), direct.embedding_)
     assert table.columns[0] == "kernelmetriclearner0"
+    assert direct.n_iter_ == 1
+    kernel = nm.NPKLKernel().fit(X, pairs=PAIRS)
+    for kind in ("float32", "float64"):
+        assert {one.transform(pd.DataFrame(X).astype(kind)).dtype.name for one in (direct, kernel)} == {kind}
 
 
 def test_what_cannot_be_measured_is_refused():

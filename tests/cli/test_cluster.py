@@ -48,18 +48,7 @@ def test_labels_are_written_and_the_proof_is_printed(files, capsys):
 
 
 def test_the_kernel_and_a_document_are_written(files, capsys):
-    asked = (
-        "plain.csv",
-        "--pairs",
-        "pairs.csv",
-        "--k",
-        "3",
-        "--hard",
-        "--size-min",
-        "50",
-        "--size-max",
-        "66",
-    )
+    asked = "plain.csv", "--pairs", "pairs.csv", "--k", "3", "--hard", "--size-min", "50", "--size-max", "66"
     assert main(("cluster", *asked, "--kernel", "K.npz", "--json", "-")) == 0
     told = capsys.readouterr()
     found = json.loads(told.out)
@@ -75,6 +64,26 @@ def test_the_kernel_and_a_document_are_written(files, capsys):
     np.testing.assert_array_equal(np.argmax(found["probabilities"], axis=1), found["labels"])
     assert main(("cluster", *asked, "--noise", "none", "--json", "a.json")) == 0
     assert json.loads((files / "a.json").read_text())["probabilities"] is None
+
+
+def test_rows_are_called_by_their_ids(files, capsys):
+    pd.read_csv("plain.csv").assign(name=[f"w{k}" for k in range(178)]).to_csv("named.csv", index=False)
+    pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=0)
+    lines = [f"w{i},w{j},{int(sign)}\n" for i, j, sign in zip(pairs.i, pairs.j, pairs.sign, strict=True)]
+    (files / "wrong.csv").write_text("".join([*lines, "w0,w1,1\nw1,w2,1\nw0,w2,-1\n"]))
+    asked = ("cluster", "named.csv", "--ids", "name", "--k", "3", "--pairs")
+    text = shown(capsys, *asked, "wrong.csv", "--json", "a.json")[1]
+    found = json.loads((files / "a.json").read_text())
+    assert "w0 - w2 the chain w0 - w1 - w2" in text
+    assert "pairs: w0 - w2 (cannot)" in text
+    assert ["w0", "w2", "cannot"] in found["broken"]
+    assert found["pairs"][0]["i"] == "w0"
+    assert "0.05): w0 - w2" in shown(capsys, *asked, "wrong.csv", "--noise", "0.05")[1]
+    (files / "both.csv").write_text("w0,w1,1\nw1,w0,-1\n")
+    assert status(*asked, "both.csv") == status(*asked, "wrong.csv", "--hard") == 2
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "got [('w0', 'w1')]" in said
+    assert "the chain w0 - w1 - w2" in said
 
 
 def test_classes_of_the_file_are_only_compared_with(files, capsys):

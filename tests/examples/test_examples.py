@@ -108,6 +108,11 @@ def test_every_benchmark_is_named_by_a_page_or_used_by_another():
     assert {name for pair in gone for name in pair if name} <= set(others)
 
 
+def test_tables_of_wrong_pairs_have_a_help():
+    script = str(EXAMPLES / "benchmarks" / "wrong_pairs_tables.py")
+    assert subprocess.run([sys.executable, script, "--help"], capture_output=True, check=True).stdout
+
+
 PAPERS = EXAMPLES / "papers" / "run.py"
 
 

@@ -36,6 +36,7 @@ from npkl_models.applications.signed import affinities, spectral_rows
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.colouring import of_pairs
 from npkl_models.model.graph import affinity, graph_width, laplacian, warn_of_scales, weights_of_graph
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
@@ -74,14 +75,14 @@ class KernelEstimator(SolvedEstimator):
     options: Mapping[str, object] | None = None
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
-    verbose: bool = False
+    verbose: bool | int = False
 
     _parameter_constraints = {
         "formulation": [str, callable], "loss": [str, Loss, None], "n_neighbors": [COUNT], "shift": [LEAST],
         "gamma": [POSITIVE], "sigma": [POSITIVE, StrOptions({"auto", "last", "binary"})],
         "metric": [str, callable], "affinity": [StrOptions({"nearest_neighbors", GIVEN})],
         "backend": [str], "tol": [POSITIVE], "options": [Mapping, None], "random_state": ["random_state"],
-        "n_jobs": [Integral, None], "verbose": ["boolean"],
+        "n_jobs": [Integral, None], "verbose": ["verbose"],
     }  # fmt: skip
 
     @abstractmethod
@@ -172,6 +173,7 @@ class KernelEstimator(SolvedEstimator):
             weight = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._answered: AnnotatedPairs | None = None
+        self._names = names and names.shown
         if annotator is None:
             given = collected(n, names, y, must_link, cannot_link, pairs, y_pairs)
         else:
@@ -243,6 +245,9 @@ class KernelEstimator(SolvedEstimator):
     def _problem(self, L: Matrix, pairs: Pairs) -> Problem:
         if callable(self.formulation):
             return self.formulation(L, pairs, self.gamma)
+        if self.formulation == "hard_pcp":
+            for found in of_pairs(pairs, names=self._names):
+                raise ProblemError(f"pairs must not contradict each other, got: {found.message}")
         return FORMULATIONS[self.formulation](L, pairs, self.gamma, **self._said())
 
     def _solving(self, seed: int) -> dict[str, Any]:

@@ -67,8 +67,8 @@ class PairFolds(_MetadataRequester):  # type: ignore[misc]
             return
         if not isinstance(pairs, Pairs):
             raise ProblemError(
-                "PairFolds must be given Pairs, got none; call fit(X, pairs=pairs) after "
-                "sklearn.set_config(enable_metadata_routing=True)"
+                f"PairFolds must be given Pairs, got {type(pairs).__name__}; call fit(X, pairs=pairs) with "
+                "pairs = Pairs.from_arrays(ends, y_pairs, n) after set_config(enable_metadata_routing=True)"
             )
         for train, held in self._parts(pairs):
             rows = np.arange(pairs.n)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils.validation import validate_data
 
 from npkl_models.answer.extension import extend
 from npkl_models.errors import ProblemError
@@ -24,6 +24,12 @@ class Names(NamedTuple):
 
     index: Any
     integers: bool
+
+    @property
+    def shown(self) -> Any:
+        """What messages call the rows; None for their positions, where pairs are named by them."""
+        texts = self.index.is_unique and self.index.dtype.kind not in "iufb"
+        return self.index if self.integers or texts else None
 
     def places(self, table: Any, name: str) -> Index:
         """The positions (m, 2) of the rows that a table of names (m, 2) has."""
@@ -74,10 +80,12 @@ def check(X: Any, affinity: str, metric: Any) -> None:
 
     The warning is at the line of the caller of `fit`.
     """
+    if GIVEN in (affinity, metric) and X.shape[0] == X.shape[1] and X.min() < 0:
+        how = "affinity" if affinity == GIVEN else "metric"
+        raise ProblemError(f"Negative values in data passed to an estimator with {how}='precomputed'")
     if affinity == GIVEN:
         if metric == GIVEN:
             raise ProblemError("X must be affinities or distances, got 'precomputed' for affinity and metric")
-        check_non_negative(X, "an estimator with affinity='precomputed'")
         weights_of_graph(X, "X, affinities (affinity='precomputed'),", 2)
     elif metric == GIVEN:
         _check_distances(X)
@@ -93,7 +101,6 @@ def _check_distances(X: Any) -> None:
     what = "X, distances (metric='precomputed'),"
     if X.shape[0] != X.shape[1]:
         raise ProblemError(f"{what} must be square, got shape {X.shape}")
-    check_non_negative(X, "an estimator with metric='precomputed'")
     own = X.diagonal()
     if own.any():
         at = int(np.argmax(own != 0))
@@ -137,7 +144,8 @@ def recognised(X: Any, trained: Any, first: int) -> tuple[Index, Index]:
 
 def like(X: Any, rows: Array) -> Array:
     """The rows in single precision if X is."""
-    return rows.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else rows
+    kinds = set(X.dtypes) if hasattr(X, "iloc") else {getattr(X, "dtype", None)}
+    return rows.astype(np.float32) if kinds == {np.dtype(np.float32)} else rows
 
 
 def equal(A: Matrix, B: Matrix) -> Index:

@@ -72,7 +72,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         or cannot-links that need more clusters.
     size_min, size_max : int
         Least and largest number of training points in each cluster; None for no largest number.
-    n_jobs, verbose : int or None, and bool
+    n_jobs, verbose : int or None, and bool or int
         Number of processors that search neighbours of new points, and whether the backend reports on its
         run.
     random_state : int, RandomState or None
@@ -169,8 +169,10 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         apart = self.supervised_ and len(pairs.cannot_link) > 0
         self._axes = self.n_clusters if simplex and apart else None
         kept = pairs if self.supervised_ and (self.hard or self.noise == 0.0) else None
-        sizes = self.size_min, self.size_max
-        self._keep = Assignment(pairs.n, self.n_clusters, kept, *sizes) if kept or any(sizes) else None
+        if kept is not None and self._answered is not None:
+            self._answered.agree(self._names)
+        sizes = self.size_min, self.size_max, self._names
+        self._keep = Assignment(pairs.n, self.n_clusters, kept, *sizes) if kept or any(sizes[:2]) else None
         return super()._trusted(L, pairs, seed)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
@@ -187,7 +189,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         if self._keep is not None:
             self._keep_all(Z, self._keep)
         broken = broken_by(self.labels_, self.pairs_) if self.supervised_ else []
-        warn_of_wrong(found, 5, in_words(broken))  # at the call of `fit`
+        warn_of_wrong(found, 5, in_words(broken, names=self._names))  # at the call of `fit`
         self.cluster_centers_ = centres_of(Z, self.labels_, k, weight)
 
     def _keep_all(self, Z: Array, keep: Assignment) -> None:

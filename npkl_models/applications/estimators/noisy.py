@@ -18,11 +18,12 @@ from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
 from npkl_models.applications.pair_noise import PairNoise
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, calling
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.graph import UnscaledWarning
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.sampling import signs
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
@@ -56,12 +57,9 @@ def wanted(noise: float | str | None, formulation: object, hard: bool = False) -
 
 
 def answered(
-    n: int,
-    names: Names | None,
-    given: tuple[Any, Any, Any],
-    others: tuple[Any, ...],
+    n: int, names: Names | None, given: tuple[Any, Any, Any], others: tuple[Any, ...],
     sample_weight: Array | None,
-) -> AnnotatedPairs:
+) -> AnnotatedPairs:  # fmt: skip
     """The pairs, answers and annotators that `fit` was ``given``; points of weight 0 count for nothing.
 
     A ProblemError says that there are ``others``, or no pairs with answers.
@@ -69,7 +67,7 @@ def answered(
     pairs, answers, annotator = given
     if any(one is not None for one in others) or answers is None or isinstance(pairs, Pairs):
         raise ProblemError("annotator must come with pairs and y_pairs, and with no other side information")
-    ends, said, who = positions(pairs, "pairs", names), np.asarray(answers), np.asarray(annotator)
+    ends, said, who = positions(pairs, "pairs", names), signs(answers, "y_pairs"), np.asarray(annotator)
     if not len(ends):
         raise ProblemError("annotator must come with at least one pair, got none")
     if sample_weight is not None and len(ends) == said.size == who.size:
@@ -77,7 +75,8 @@ def answered(
         if not kept.any():
             raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
         ends, said, who = ends[kept], said[kept], who[kept]
-    return annotated_pairs(n, ends, said, who)
+    with calling(names and names.shown):
+        return annotated_pairs(n, ends, said, who)
 
 
 def before(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -14,11 +15,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.held_out import some_pairs
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, calling
 from npkl_models.linalg import Array, Index
 from npkl_models.model.graph import check_points
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.sampling import is_label, labelled
+from npkl_models.model.sampling import is_label, labelled, signs
 
 EVERY = 1_000  # the largest number of points whose pairs are all scored
 RESTARTS = 10  # restarts of the k-means that finds landmarks
@@ -57,16 +58,8 @@ def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array |
     """Cannot-links between every two landmarks, the points that are nearest to the centres of k-means.
 
     They take the place of side information if none is given: without a pair, the smoothest kernel puts all
-    points in one place. The graph determines the rest of the kernel.
-
-    Parameters
-    ----------
-    X : array_like or sparse of shape (n, d)
-        The points, not all equal.
-    count : int
-        Number of landmarks, from 1 to n; 1 counts as 2.
-    random_state, sample_weight
-        Seed of k-means, and weights (n,) of the points in it.
+    points in one place. The graph determines the rest of the kernel. Of points X (n x d), not all equal,
+    ``count`` are landmarks, from 1 to n; 1 counts as 2. ``sample_weight`` (n,) weighs them in k-means.
     """
     X = check_points(X, least=1)
     n = X.shape[0]
@@ -89,12 +82,12 @@ def collected(
 
     ``names`` are those of the rows, if they have any. A pair that is given twice has the larger confidence.
     """
-    parts = [_of_classes(y, n), _of_pairs(n, names, pairs, y_pairs)]
-    if must_link is not None or cannot_link is not None:
-        linked = [positions(must_link, "must_link", names), positions(cannot_link, "cannot_link", names)]
+    linked = [positions(must_link, "must_link", names), positions(cannot_link, "cannot_link", names)]
+    with calling(names and names.shown):
+        parts = [_of_classes(y, n), _of_pairs(n, names, pairs, y_pairs)]
         parts.append(Pairs(n, *linked) if any(map(len, linked)) else None)
-    given = [part for part in parts if part is not None]
-    return _united(given) if given else None
+        given = [part for part in parts if part is not None]
+        return _united(given) if given else None
 
 
 def _of_pairs(n: int, names: Names | None, pairs: Any, y_pairs: ArrayLike | None) -> Pairs | None:
@@ -106,9 +99,11 @@ def _of_pairs(n: int, names: Names | None, pairs: Any, y_pairs: ArrayLike | None
                 f"over {pairs.n} points{'' if y_pairs is None else ' and y_pairs'}"
             )
         return pairs
+    what = "y_pairs"
     if pairs is not None and y_pairs is None:
         table = _table(pairs)
-        pairs, y_pairs = (table[:, :2], table[:, 2]) if table.shape[1:] == (3,) else (pairs, None)
+        if table.shape[1:] == (3,):
+            pairs, y_pairs, what = table[:, :2], table[:, 2], "the third column of pairs"
     if (pairs is None) != (y_pairs is None):
         raise ProblemError(
             "pairs and y_pairs must be given together, or pairs must have three columns, "
@@ -116,8 +111,10 @@ def _of_pairs(n: int, names: Names | None, pairs: Any, y_pairs: ArrayLike | None
         )
     if pairs is None or y_pairs is None:
         return None
-    table = positions(pairs, "pairs", names)
-    return Pairs.from_arrays(table, y_pairs, n) if len(table) else None
+    table, sign = positions(pairs, "pairs", names), signs(y_pairs, what)
+    if len(table) != sign.size:
+        raise ProblemError(f"pairs and {what} must have one length, got {len(table)} and {sign.size}")
+    return Pairs.from_arrays(table, sign, n) if len(table) else None
 
 
 def _united(parts: list[Pairs]) -> Pairs:
@@ -195,11 +192,15 @@ def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
 def positions(values: Any, name: str, names: Names | None) -> Index:
     """Pairs as positions, if all are whole numbers of any type; else by the names of the rows.
 
-    The nodes of a graph are always named.
+    The nodes of a graph are always named. Texts in an array that are no names may be numbers: an array of
+    numbers beside words has texts alone.
     """
     table = _table(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)
+    if table.dtype.kind == "U" and (names is None or set(names.index).isdisjoint(table.flat)):
+        with suppress(ValueError):
+            table = table.astype(float)
     whole = (isinstance(x, Real) and not isinstance(x, bool) and x == x // 1 for x in table.flat)
     if not (names and names.integers) and all(whole):
         return table.astype(np.intp)

@@ -83,8 +83,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         Euclidean distances are the metric.
     pairs_ : Pairs or None
         The pairs that the metric was learnt from. None: the metric is that of the kernel itself.
-    n_features_in_, feature_names_in_
-        Number and names of the features, as in scikit-learn.
+    n_features_in_, feature_names_in_, n_iter_
+        Number and names of the features, as in scikit-learn; ``n_iter_`` is ``n_iter``.
 
     Notes
     -----
@@ -159,6 +159,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         """Compute the eigenvalues of the landmarks' kernel, then ``n_iter`` times W and the axes' weights."""
         self.eigenvalues_, axes = axes_of(self._own)
         self._stages: list[Array] = []
+        self.n_iter_ = int(self.n_iter)
         W = self._first_weights(points)
         for step in range(self.n_iter):
             if step:
