@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -49,6 +50,9 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         ready()
         with reserved(options):
             return run(options)
+    except BrokenPipeError:  # the reader has enough, as `head` has: nothing more is written, nor said
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
     except (NPKLError, OSError) as error:
         if interrupts.recorded():  # other code has turned the signal into another error
             return _interrupted()

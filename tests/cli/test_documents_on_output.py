@@ -1,6 +1,9 @@
 """A document on standard output is alone there: ``npkl crosscheck --json - | python -m json.tool``."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from commands import status
@@ -32,6 +35,17 @@ def test_the_document_is_on_standard_output_and_the_rest_on_standard_error(
     whole, told = json.loads(target.read_text()), capsys.readouterr()
     assert whole.keys() == document.keys() if isinstance(whole, dict) else len(whole) == len(document)
     assert told.out
+
+
+@pytest.mark.parametrize("words", [("solve", *SETS, "--json", "-"), ("backends",), ("--version",)])
+def test_a_reader_that_has_enough_ends_the_command_in_silence(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    asked = [sys.executable, "-m", "npkl_models", *words]
+    done = subprocess.run(asked, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.returncode < 2
+    assert not any(word in done.stderr.lower() for word in ("pipe", "traceback", "npkl:")), done.stderr
 
 
 @pytest.mark.parametrize("width", [None, 60])
