@@ -64,8 +64,7 @@ class Cells:
         """Columns as text without blanks around it."""
         import pandas
 
-        parts = self._blocks(columns, dtype=object)
-        parts = (part.apply(lambda column: column.str.strip()) for part in parts)
+        parts = (part.apply(lambda one: one.str.strip()) for part in self._blocks(columns, dtype=object))
         return pandas.concat(parts, ignore_index=True)
 
     def numbers(self, columns: Sequence[int]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,19 +176,17 @@ def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
     return points
 
 
-def _classes(values: Any, number: Callable[[Any], Array]) -> Index:
+def _classes(values: Iterable[Any], number: Callable[[Any], Array]) -> Index:
     """The classes of values, as numbers if all are finite numbers, else as texts: from 0, and -1 for none."""
-    import pandas
-
-    place, found = pandas.factorize(values)  # -1 for NaN
-    distinct: list[Any] = found.tolist()
-    given = [value if is_label(value) and not is_missing(str(value)) else None for value in distinct]
-    pairs = list(zip(given, number(distinct).tolist(), strict=True))
+    found: dict[Any, int] = {}  # the place of each distinct value
+    place = np.fromiter((found.setdefault(value, len(found)) for value in values), dtype=np.intp)
+    given = [value if is_label(value) and not is_missing(str(value)) else None for value in found]
+    pairs = list(zip(given, number([*found]).tolist(), strict=True))
     if all(value is None or np.isfinite(number) for value, number in pairs):
         given = [None if value is None else number for value, number in pairs]
     known, classes = labelled(np.array(given, dtype=object))
-    y = np.full(len(given) + 1, -1, dtype=np.intp)
-    y[:-1][known] = classes
+    y = np.full(len(given), -1, dtype=np.intp)
+    y[known] = classes
     return y[place]
 
 
@@ -205,7 +203,7 @@ def _of_arrays(path: Path) -> Dataset:
             raise ProblemError(f"{path} must hold a class y for each of {len(X)} points, got shape {y.shape}")
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ProblemError(f"{path} must hold finite classes y, got infinity")
-        return Dataset(path.stem, X, _classes(np.array(y.tolist(), dtype=object), floats), str(path))
+        return Dataset(path.stem, X, _classes(y.tolist(), floats), str(path))
 
 
 def _array(path: Path, X: Array) -> Array:

@@ -52,16 +52,9 @@ def test_more_neighbours_than_points_are_refused(formulation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("header", "row"),
-    [
-        ("", "1,2,3,4,5,6,7,8,9,0\n"),
-        ("a,b,c,d,e,f,g,h,i,label\n", "1,2,3,4,5,6,7,8,9,0\n"),
-        ("x,y,label\n", "0.123456789,-7.5,abc\n"),
-    ],
-)
-def test_a_csv_of_32_mib_takes_less_than_500_mb(header, row, tmp_path):
-    path = tmp_path / "big.csv"
+@pytest.mark.parametrize("header", ["", "a,b,c,d,e,f,g,h,i,label\n", "x,y,label\n"])
+def test_a_csv_of_32_mib_takes_less_than_500_mb(header, tmp_path):
+    path, row = tmp_path / "big.csv", "0.123456789,-7.5,abc\n" if "x" in header else "1,2,3,4,5,6,7,8,9,0\n"
     path.write_text(header + row * (32 * 2**20 // len(row)))
     asked = [sys.executable, "-c", READS, path]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=True)
