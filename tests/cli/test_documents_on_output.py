@@ -1,7 +1,6 @@
 """A document on standard output is alone there: ``npkl crosscheck --json - | python -m json.tool``."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -39,13 +38,9 @@ def test_the_document_is_on_standard_output_and_the_rest_on_standard_error(
 
 @pytest.mark.parametrize("words", [("solve", *SETS, "--json", "-"), ("backends",), ("--version",)])
 def test_a_reader_that_has_enough_ends_the_command_in_silence(words):
-    reading, writing = os.pipe()
-    os.close(reading)
-    asked = [sys.executable, "-m", "npkl_models", *words]
-    done = subprocess.run(asked, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(writing)
-    assert done.returncode < 2
-    assert not any(word in done.stderr.lower() for word in ("pipe", "traceback", "npkl:")), done.stderr
+    asked = f"{sys.executable} -m npkl_models {' '.join(words)} | true"
+    told = subprocess.run(asked, shell=True, stderr=subprocess.PIPE, text=True, check=False).stderr
+    assert not any(word in told.lower() for word in ("pipe", "traceback", "npkl:")), told
 
 
 @pytest.mark.parametrize("width", [None, 60])

@@ -48,7 +48,6 @@ def test_the_code_of_a_path_and_of_a_comparison_runs():
 
 
 def test_the_code_of_a_race_solves_before_it_measures(monkeypatch):
-    """Compilation counts for nobody, as on the page."""
     form, ran, solve = form_of({"formulation": "npkl"}), [], nm.Problem.solve
     code = answers.program("race", form.made(), form, ["bcd", "interior"])
     monkeypatch.setattr(

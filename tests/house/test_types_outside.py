@@ -39,7 +39,6 @@ COMPLAINTS = {
     "mypy": ('variable has type "str"', 'Unexpected keyword argument "gama" for "pcp"'),
     "pyright": ('not assignable to declared type "str"', 'No parameter named "gama"'),
 }
-"""What each type checker says of the wrong program."""
 
 
 @pytest.mark.parametrize("checker", COMPLAINTS)
