@@ -50,9 +50,7 @@ def test_the_code_of_a_path_and_of_a_comparison_runs():
 def test_the_code_of_a_race_solves_before_it_measures(monkeypatch):
     form, ran, solve = form_of({"formulation": "npkl"}), [], nm.Problem.solve
     code = answers.program("race", form.made(), form, ["bcd", "interior"])
-    monkeypatch.setattr(
-        nm.Problem, "solve", lambda *given, **how: ran.append(given[1]) or solve(*given, **how)
-    )
+    monkeypatch.setattr(nm.Problem, "solve", lambda *all, **how: ran.append(all[1]) or solve(*all, **how))
     exec(code, {})
     assert ran == ["bcd", "bcd", "interior", "interior"]
     assert code.index("problem.solve(name") < code.index("time.process_time()")
