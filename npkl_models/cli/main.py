@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         with reserved(options):
             return run(options)
     except BrokenPipeError:  # the reader has enough, as `head` has: nothing more is written, nor said
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        interrupts.mute(1)
         return 1
     except (NPKLError, OSError) as error:
         if interrupts.recorded():  # other code has turned the signal into another error
