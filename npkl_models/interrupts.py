@@ -90,7 +90,7 @@ def silent() -> Iterator[None]:
     This applies only in the command ``npkl``.
     """
     if _State.errors != 2:
-        _mute()
+        mute()
     try:
         yield
     finally:
@@ -137,15 +137,15 @@ def _handle(number: int, frame: FrameType | None) -> None:
     """Record the signal in the main thread, where other code may swallow the exception and report it."""
     _State.recorded = _State.heard = True
     if _State.errors != 2:
-        _mute()
+        mute()
     if not _State.answered and not _State.held:
         raise KeyboardInterrupt
 
 
-def _mute() -> None:
-    """Suppress all output on standard error but the line."""
+def mute(stream: int = 2) -> None:
+    """Suppress all output on a stream, by default on standard error all but the line."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+    os.dup2(nowhere, stream)
     os.close(nowhere)
 
 

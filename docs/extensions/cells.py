@@ -71,7 +71,7 @@ def run(page: Path) -> list[Output]:
 
     matplotlib.use("Agg")
     KEPT.mkdir(exist_ok=True)
-    space: dict[str, Any] = {"__name__": "page"}
+    space: dict[str, Any] = {"__name__": "__main__"}  # as in a script
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), _bundled_sets():
         outputs = [_run(cell, page, space) for cell in cells(page.read_text()) if cell.runs]
     if "lab" not in page.parts and page.name != "README.md":

@@ -62,13 +62,18 @@ class Cells:
 
     def texts(self, columns: Sequence[int]) -> DataFrame:
         """Columns as text without blanks around it."""
-        found: DataFrame = self._read(columns, dtype=object)
-        return found.apply(lambda column: column.str.strip())
+        import pandas
+
+        parts = (part.apply(lambda one: one.str.strip()) for part in self._blocks(columns, dtype=object))
+        return pandas.concat(parts, ignore_index=True)
 
     def numbers(self, columns: Sequence[int]) -> Array:
         """Columns of finite numbers."""
-        found = self._read(columns)
-        out = np.column_stack([self.floats(found[k]) for k in columns])
+        out, row = np.empty((len(self.lines), len(columns))), 0
+        for part in self._blocks(columns):
+            for at, k in enumerate(columns):
+                out[row : row + len(part), at] = self.floats(part[k])
+            row += len(part)
         wrong = np.argwhere(~np.isfinite(out))
         if wrong.size:
             self.refuse(int(wrong[0, 0]), columns[wrong[0, 1]], "must be a number", True)
@@ -89,16 +94,17 @@ class Cells:
         """The place of a column in words: its number, and its name if it has one."""
         return f"column {k + 1} ({self.names[k]})" if self.names else f"column {k + 1}"
 
-    def _read(self, columns: Sequence[int], **more: Any) -> Any:
+    def _blocks(self, columns: Sequence[int], **more: Any) -> Iterator[DataFrame]:
+        """The columns, some rows at a time: the parser needs 16 bytes for each cell beside its value."""
         import pandas
 
         stream = io.BytesIO(self.raw)
         stream.seek(self.start)
-        return pandas.read_csv(
+        yield from pandas.read_csv(
             stream, header=None, names=range(self.width), usecols=[*columns], index_col=False,
             nrows=len(self.lines), sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True,
             keep_default_na=False, na_values=[], low_memory=False, encoding="utf-8",
-            decimal="," if self.mark == ";" else ".", **more,
+            decimal="," if self.mark == ";" else ".", chunksize=1 + (1 << 21) // self.width, **more,
         )  # fmt: skip
 
     def _remedy(self, row: int, k: int, column: list[str]) -> str:
@@ -235,7 +241,8 @@ def _shape(path: Path, rows: Iterator[Row]) -> tuple[int, Sequence[int]]:
                 )
     if not count:
         raise ProblemError(f"{path} must have rows of one length below its header, got none at all")
-    return width, lines[:count]
+    del lines[count:]
+    return width, lines
 
 
 def _mark(raw: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         if not features:
             raise ProblemError(f"{path} must have a column of numbers beside its classes and names, got none")
         X = cells.numbers(features)
-        given = None if at is None else cells.texts([at])[at]
-        y = NONE if given is None else _classes(given.tolist(), cells.floats(given))
+        y = NONE if at is None else _classes(cells.texts([at])[at], cells.floats)
         names = () if key is None else row_names(cells, key)
         columns = tuple(np.array(cells.columns)[features].tolist())
         about = about_columns(cells, columns, (at, key), y, left)
@@ -178,16 +177,18 @@ def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
     return points
 
 
-def _classes(values: Sequence[Any], numbers: Array) -> Index:
+def _classes(values: Iterable[Any], number: Callable[[Any], Array]) -> Index:
     """The classes of values, as numbers if all are finite numbers, else as texts: from 0, and -1 for none."""
-    given = [value if is_label(value) and not is_missing(str(value)) else None for value in values]
-    if all(value is None or np.isfinite(number) for value, number in zip(given, numbers, strict=True)):
-        pairs = zip(given, numbers.tolist(), strict=True)
+    found: dict[Any, int] = {}  # the place of each distinct value
+    place = np.fromiter((found.setdefault(value, len(found)) for value in values), dtype=np.intp)
+    given = [value if is_label(value) and not is_missing(str(value)) else None for value in found]
+    pairs = list(zip(given, number([*found]).tolist(), strict=True))
+    if all(value is None or np.isfinite(number) for value, number in pairs):
         given = [None if value is None else number for value, number in pairs]
     known, classes = labelled(np.array(given, dtype=object))
     y = np.full(len(given), -1, dtype=np.intp)
     y[known] = classes
-    return y
+    return y[place]
 
 
 def _of_arrays(path: Path) -> Dataset:
@@ -203,7 +204,7 @@ def _of_arrays(path: Path) -> Dataset:
             raise ProblemError(f"{path} must hold a class y for each of {len(X)} points, got shape {y.shape}")
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ProblemError(f"{path} must hold finite classes y, got infinity")
-        return Dataset(path.stem, X, _classes(y.tolist(), floats(y.tolist())), str(path))
+        return Dataset(path.stem, X, _classes(y.tolist(), floats), str(path))
 
 
 def _array(path: Path, X: Array) -> Array:

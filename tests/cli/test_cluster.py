@@ -172,3 +172,13 @@ def test_a_fourth_column_names_the_annotators(files, capsys):
     assert "3 annotators, with the estimated rates of wrong answers: mallory 0." in text
     assert "estimated rate of wrong answers: " in text  # a pair has three, so it is no rate of wrong pairs
     assert float(text.split("Rand index with the classes ")[1].split()[0]) > 0.93
+
+
+def test_a_remedy_is_spelt_as_an_option(files, capsys):
+    (files / "named.csv").write_text("name,h,kind\nnorth,1,oak\nsouth,2,elm\neast,3,elm\n")
+    (files / "links.csv").write_text("0,north,must\n")
+    assert main(["cluster", "named.csv", "--k", "2"]) == 2
+    assert main(["cluster", "named.csv", "--ids", "name", "--k", "2"]) == 2
+    assert main(["cluster", "plain.csv", "--pairs", "links.csv", "--k", "2"]) == 2
+    told = capsys.readouterr().err
+    assert all(words in told for words in ("give --ids name, ", "give --labels kind, ", "if --ids says "))

@@ -1,6 +1,8 @@
 """A document on standard output is alone there: ``npkl crosscheck --json - | python -m json.tool``."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from commands import status
@@ -32,6 +34,13 @@ def test_the_document_is_on_standard_output_and_the_rest_on_standard_error(
     whole, told = json.loads(target.read_text()), capsys.readouterr()
     assert whole.keys() == document.keys() if isinstance(whole, dict) else len(whole) == len(document)
     assert told.out
+
+
+@pytest.mark.parametrize("words", [("solve", *SETS, "--json", "-"), ("backends",), ("--version",)])
+def test_a_reader_that_has_enough_ends_the_command_in_silence(words):
+    asked = f"{sys.executable} -m npkl_models {' '.join(words)} | true"
+    told = subprocess.run(asked, shell=True, stderr=subprocess.PIPE, text=True, check=False).stderr
+    assert not any(word in told.lower() for word in ("pipe", "traceback", "npkl:")), told
 
 
 @pytest.mark.parametrize("width", [None, 60])

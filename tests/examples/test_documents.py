@@ -7,6 +7,8 @@ reason``.
 """
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,13 @@ def test_every_block_of_the_page_runs(page):
     run(page)
     for cell in code(page):
         assert cell.runs or len(cell.text.splitlines()[0]) > len(UNRUN) + 5, (page.name, cell.line)
+
+
+@pytest.mark.slow
+def test_a_cluster_of_processes_is_started_by_a_script(tmp_path):
+    (tmp_path / "script.py").write_text(code(ROOT / "docs" / "how_to" / "machines.md")[0].text)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.count("OPTIMAL") == 6, done.stderr
 
 
 def test_no_formula_is_cut_by_the_cells_of_a_table():

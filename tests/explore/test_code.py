@@ -47,6 +47,15 @@ def test_the_code_of_a_path_and_of_a_comparison_runs():
     assert space["check"].agrees
 
 
+def test_the_code_of_a_race_solves_before_it_measures(monkeypatch):
+    form, ran, solve = form_of({"formulation": "npkl"}), [], nm.Problem.solve
+    code = answers.program("race", form.made(), form, ["bcd", "interior"])
+    monkeypatch.setattr(nm.Problem, "solve", lambda *all, **how: ran.append(all[1]) or solve(*all, **how))
+    exec(code, {})
+    assert ran == ["bcd", "bcd", "interior", "interior"]
+    assert code.index("problem.solve(name") < code.index("time.process_time()")
+
+
 def test_files_are_named_in_the_code_as_the_reader_has_them(tmp_path, monkeypatch):
     points, pairs = tmp_path / "mine.csv", tmp_path / "links.csv"
     rng = np.random.default_rng(0)

