@@ -137,15 +137,6 @@ class Backend:
         Dataclass of the options.
     cost : callable
         Function Problem -> Cost, for the choice between backends. It never raises an error.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> bcd = nm.backends()["bcd"]
-    >>> bcd.family
-    'lowrank'
-    >>> bcd.option_names[:3]
-    ('tol', 'feasibility', 'max_iter')
     """
 
     name: str

@@ -173,7 +173,7 @@ class Run:
         return since >= (FACTORISED * proof_seconds(order) if dense else certificate_seconds(self.problem))
 
     def _beyond(self, found: Certificate, since: float) -> Certificate:
-        """A search for directions that the factor lacks, if much work has led to a certificate without a bound.
+        """A search for directions that the factor lacks, if much work led to a certificate without a bound.
 
         Where the slack is negative on the range of the factor, a quick certificate looks no further.
         """
