@@ -187,6 +187,7 @@ def _repaired(
     if critical and much and positive_definite(problem, y, S):  # over a basis, in other coordinates
         shortfall = 0.0
     quick = demand.quick and not demand.last
+    wanted = -np.inf if quick and demand.method == "ritz" else wanted  # a direction is sought, no bound
     best = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted, quick)
     by_rows = critical and best[1] < wanted and problem.basis is None and problem.n <= FULL
     if by_rows and row_by_row(S, rounding.slack_errors(problem, y)[0]):

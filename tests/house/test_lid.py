@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_056),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_057),
     "lines of tests": (lambda: lines(TESTS), 30_847),
     "numeric constants at module level": (lambda: constants(PACKAGE), 625),
     "public names": (lambda: len(nm.__all__), 87),
