@@ -142,11 +142,11 @@ class Run:
         self.last = found
         if self.watch.suffices(found):
             return Status.OPTIMAL, found.bound
-        found = self._beyond(found, since)
-        if self._way_down(found, stuck) and self._pays(stuck) and engine.grow(found.direction):
+        ahead = self._beyond(found, since)
+        if self._way_down(ahead, stuck) and self._pays(stuck) and engine.grow(ahead.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
-                iteration, found.min_eigenvalue, engine.V.shape[1],
+                iteration, ahead.min_eigenvalue, engine.V.shape[1],
             )  # fmt: skip
             self.threshold = min(self.first_look, max(residual, self.tol))
             self.rest, self.due = iteration + GROWTH, DUE

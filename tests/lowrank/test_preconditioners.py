@@ -9,6 +9,7 @@ from npkl_models.lowrank.edges import first_model
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.preconditioners import FlatPreconditioner
 from npkl_models.lowrank.options import BurerMonteiroOptions
+from npkl_models.lowrank.rows import engine
 from npkl_models.lowrank.structure import structure
 from npkl_models.model.basis import centred_wavelets
 
@@ -69,14 +70,14 @@ def test_newton_steps_on_softened_losses_reach_the_optimum(loss: str) -> None:
     assert soft
     assert not model.softer(z, flat=False)[1]
     assert beta**2 == pytest.approx(bend.max() * np.abs(slope).sum() / np.abs(z).sum())
-    engine = BurerMonteiroEngine(P, BurerMonteiroOptions(method="newton"), V, soft=True)
-    assert not engine.f.smooth
-    engine.begin_with(P.derivatives(V), beta)
+    solver = BurerMonteiroEngine(P, BurerMonteiroOptions(method="newton"), V, soft=True)
+    assert not solver.f.smooth
+    solver.begin_with(P.derivatives(V), beta)
     for _ in range(150):
-        engine.iterate()
-    certificate = nm.certify(P, engine.V, multipliers=engine.multipliers())
+        solver.iterate()
+    certificate = nm.certify(P, solver.V, multipliers=solver.multipliers())
     assert certificate.relative_gap <= 1e-6
-    assert engine.objective == pytest.approx(exact.objective, rel=1e-6)
+    assert solver.objective == pytest.approx(exact.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize(("loss", "gamma"), [("hinge", 1.0), ("squared_hinge", 100.0), ("huber", 1.0)])
@@ -97,10 +98,31 @@ def test_newton_steps_end_with_a_slack_at_their_floor(loss: str) -> None:
     P = nm.npkl(nm.laplacian(X, 10), nm.Pairs.from_labels(y, 40, 40, 3), loss=loss, gamma=1.0)
     found = P.solve("bcd", random_state=0)
     floor = 1e-4 * found.objective / float(np.sum(found.V**2))
-    engine = BurerMonteiroEngine(P, BurerMonteiroOptions(method="newton"), found.V, floor=floor)
+    solver = BurerMonteiroEngine(P, BurerMonteiroOptions(method="newton"), found.V, floor=floor)
     for _ in range(40):
-        engine.iterate()
-    least = np.linalg.eigvalsh(P.slack(engine.multipliers()).toarray())[0]
+        solver.iterate()
+    least = np.linalg.eigvalsh(P.slack(solver.multipliers()).toarray())[0]
     assert least == pytest.approx(floor, rel=1e-5)
-    assert engine.objective == pytest.approx(P.objective_of_factor(engine.V), rel=1e-12)
-    assert engine.objective == pytest.approx(found.objective, rel=1e-4)
+    assert solver.objective == pytest.approx(P.objective_of_factor(solver.V), rel=1e-12)
+    assert solver.objective == pytest.approx(found.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("form", "shift", "given"), [("npkl", 0.0, True), ("npkl", 0.1, False), ("pcp", 0.0, False)]
+)
+def test_only_a_slack_that_nothing_raises_has_a_floor(
+    form: str, shift: float, given: bool, monkeypatch
+) -> None:
+    floors = []
+
+    class Seen(BurerMonteiroEngine):
+        def __init__(self, *given):
+            floors.append(given[-1])
+            super().__init__(*given)
+
+    monkeypatch.setattr(engine, "BurerMonteiroEngine", Seen)
+    X, y = moons(150, 3)
+    P = getattr(nm, form)(nm.laplacian(X, 10, shift=shift), nm.Pairs.from_labels(y, 60, 60, 3), gamma=1e3)
+    assert P.solve("bcd", tol=1e-8, random_state=0).status is nm.Status.OPTIMAL
+    assert floors
+    assert all((floor > 0) == given for floor in floors)

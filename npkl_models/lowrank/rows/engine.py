@@ -30,6 +30,7 @@ from npkl_models.lowrank.rows.handover import Handover
 from npkl_models.lowrank.rows.sweeps import CoupledSweeper, Sweeper, radius_of
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import ROUNDING
+from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -140,7 +141,8 @@ class BCDEngine(FactorEngine):
         """What a proof pays for rounding, if nothing else raises the slack and a strict point may exist."""
         problem = self.problem
         plain = problem.basis is None and not problem.constraints and problem.regularizer.vacuous
-        if not plain or definite(problem) or split(problem) is not None:
+        raised = definite(problem) or bool((diagonal_weight(problem) > 0).all())
+        if not plain or raised or split(problem) is not None:
             return 0.0
         little = LIFTING * self.options.tol * problem.size(self.objective)
         return min(least_margin(problem.cost), little / max(float(np.sum(V**2)), TINY))
