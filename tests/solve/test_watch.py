@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.solve import watch
+from npkl_models.solve import engine_plan, watch
 from npkl_models.solve.cost import certificate_seconds, last_seconds
+from npkl_models.solve.engine_plan import Run
 from npkl_models.solve.options import Options
 
 
@@ -68,3 +69,23 @@ def test_a_line_of_progress_has_only_what_is_known(small, caplog, monkeypatch):
     lines = [record.getMessage() for record in caplog.records if "iteration" in record.getMessage()]
     assert lines
     assert not [line for line in lines if "nan" in line]
+
+
+def test_a_search_for_a_direction_states_no_bound(monkeypatch):
+    """Its eigenvalue is an estimate, so the history has bounds of certificates alone."""
+    made = []
+    whole = Run._certificate
+
+    def watched(run, quick, last=False, method="auto"):
+        made.append((method, whole(run, quick, last, method)))
+        return made[-1][1]
+
+    monkeypatch.setattr(Run, "_certificate", watched)
+    monkeypatch.setattr(engine_plan, "certificate_seconds", lambda problem: 0.0)
+    rng = np.random.default_rng(0)
+    y = np.arange(450) % 3
+    L = nm.laplacian(rng.standard_normal((450, 2)) + 0.6 * y[:, None])
+    found = nm.pcp(L, nm.Pairs.from_labels(y, 250, 250, 0), gamma=10.0).solve("bcd", random_state=0)
+    searched = [one.bound for method, one in made if method == "ritz" and np.isfinite(one.bound)]
+    assert searched
+    assert not set(searched) & set(found.history["bound"])
