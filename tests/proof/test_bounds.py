@@ -222,3 +222,8 @@ def test_a_quick_search_for_a_direction_looks_beyond_a_factor_that_is_not_statio
     found = bounds.min_eigenvalue(S, V, replace(query, method="ritz"))
     assert found.estimate == pytest.approx(-1.0, rel=1e-3)
     assert abs(found.vector[2]) > 0.99
+
+
+def test_a_factor_that_spans_more_than_half_of_the_space_is_not_deflated():
+    deflated = [bounds.Case(sp.eye_array(9), np.eye(9)[:, :r], Query()).basis.shape[1] for r in (4, 5)]
+    assert deflated == [4, 0]
