@@ -26,9 +26,8 @@ SWEEPS, PRODUCTS = 60, 3.0  # until a certificate; products in a sweep and in th
 VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
 FACTORS, MATRICES = 9, 4  # arrays of the size of a vast factor, and of the cost, that are held at once
 VECTORS = 6e9  # bytes of the vectors of a certificate: the Lanczos basis, and Ritz vectors three times
-USUAL_CONDITION = 10.0  # the `condition` for which the iterations are counted
-SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples/benchmarks/calibrate.py)
-SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
+USUAL_CONDITION = 10.0  # the `condition` if it is not estimated
+SENSITIVITY, LONGER = 0.1, 2.4  # power of the condition, and factor (regret.py, 60 cells of a seed)
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # power and factors for stiff distances (Swiss rolls to 2,000)
 RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point if lengths are restored (Swiss rolls to 5,000)
 RESTORED_KINKS = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 60 to 300 points)
@@ -37,12 +36,11 @@ APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distance
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
 COMPARED_PLACE = 1e-9  # seconds of a sweep for each number of a comparison in a row
-COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
-COMPARED_DESCENTS = 3.0  # factor for descents on smooth losses (regret.py --of comparisons)
+COMPARED_PIECES, COMPARED_KINKS = 5.0, 3.0  # factors for kinks, with sweeps and with descents
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers p whose optimal kernels have many small eigenvalues; their factor
-PROGRAMS = 100.0  # factor for constraints with any matrices: 3 on maxG11, over 200 on truss2 of SDPLIB
+PROGRAMS = 30.0  # factor for constraints with any matrices: 1 on maxG11, over 70 on truss2 of SDPLIB
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
@@ -62,15 +60,15 @@ def factor_cost(
     if power is not None and WIDE[0] < power.p < WIDE[1]:
         seconds *= WIDER
     stiff = stiffness(problem)
-    if stiff is None:
-        seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
-    else:
+    if stiff is not None:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
         if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
             restored = RESTORED * _kinks(problem) * problem.n * iterations / USUAL_ITERATIONS
             seconds = min(seconds, restored)
             if problem.cost.nnz * rank**2 <= FILLED:
                 seconds += DENSE_STEPS * dense_step(problem)
+    elif not restorable(problem):
+        seconds *= LONGER * condition(problem) ** SENSITIVITY
     seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
@@ -80,7 +78,7 @@ def _growth(problem: Statement, kinked: float) -> float:
     """The factor for kinks and constraints, and for the values that make them slow."""
     smooth = all(term.loss.smooth for term in problem.losses)
     if smooth and problem.regularizer.vacuous and not constrained(problem):
-        return COMPARED_DESCENTS if compares(problem) and not problem.constraints else 1.0
+        return 1.0
     general = any(isinstance(term.functional, SparseMatrices) for term in problem.constraints)
     return _kinks(problem) * kinked * (COMPARED_KINKS if compares(problem) else PROGRAMS if general else 1.0)
 

@@ -73,8 +73,9 @@ class Case:
     @cached_property
     def basis(self) -> Array:
         """An orthonormal basis of range(V), empty beyond half of the space: a factorisation is quicker."""
-        few = self.V is not None and 2 * self.V.shape[1] <= self.order
-        return orthonormal_range(self.V) if few else np.zeros((self.order, 0))
+        if self.V is None or 2 * self.V.shape[1] > self.order:
+            return np.zeros((self.order, 0))
+        return orthonormal_range(self.V)
 
 
 @dataclass(frozen=True)
