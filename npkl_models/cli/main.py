@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -57,9 +56,7 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         if interrupts.recorded():  # other code has turned the signal into another error
             return _interrupted()
         console = printer(stderr=True)
-        words = re.sub(r"\bgive (.+?) as (ids|labels), else", r"give --\2 \1, else", str(error))
-        words = words.replace("names of rows if ids says", "names of rows if --ids says")
-        console.print(f"npkl: {words}", style="red", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"npkl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         return USAGE
     except KeyboardInterrupt:
         return _interrupted()

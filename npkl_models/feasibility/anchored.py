@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
+from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import cost_floor, fact
 from npkl_models.model.functional import Functional
 from npkl_models.model.multipliers import Multipliers, spread
@@ -85,14 +86,18 @@ class Split:
 def split(problem: Statement) -> Split | None:
     """The split into anchored points and others; None if all points are anchored, or without proof."""
     known = problem.regularizer.vacuous and problem.basis is None and not problem.constraints
-    if not known or any(term.functional.arity == 0 for term in problem.losses):
+    raised = bool((diagonal_weight(problem) > 0).all())  # a multiplier may grow at every point
+    if not known or raised or any(term.functional.arity == 0 for term in problem.losses):
         return None
     size = norm_bound(problem.cost)
     small, ones = problem.n <= DENSE_SPECTRUM, np.ones(problem.n)
     if (cost_floor(problem) if small else collatz(problem.cost, ones)) > SINGULAR * size:
         return None  # no component is singular
+    labels = np.zeros(0, dtype=np.intp)
     for weak in WEAK:
-        labels = _components(problem.cost, weak * size)
+        before, labels = labels, _components(problem.cost, weak * size)
+        if np.array_equal(labels, before):
+            continue
         if not small and _growing(problem, labels, ones, 0.0).all():
             return None
         found = _checked(problem, _loose(problem, labels))

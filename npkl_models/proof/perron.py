@@ -25,20 +25,19 @@ def perron_interval(C: Matrix) -> tuple[float, float]:
     The second number is the least Rayleigh quotient of x, which is not below the eigenvalue, up to rounding.
     If it is of the size of rounding, C is singular, and a bound of zero is the best possible.
     """
-    above = float("inf")
+    best, above, failures = float("-inf"), float("inf"), 0
     if not _signed(C):
-        return float("-inf"), above
-    size, terms = abs(C), float(np.diff(C.indptr).max()) + 2
-    x, best, singular, failures = np.ones(C.shape[0]), float("-inf"), False, 0
+        return best, above
+    size, terms, x = abs(C), float(np.diff(C.indptr).max()) + 2, np.ones(C.shape[0])
     for _ in range(PERRON_STEPS):
         Cx = C @ x
         ratio = Cx / x
         low = float(np.min(ratio - terms * UNIT * (size @ x) / x))
-        best = max(best, low)
         above = min(above, float(x @ Cx) / float(x @ x))
-        if not singular and above <= terms * UNIT * norm_bound(C):
-            singular = True
-            best = max(best, 0.0) if dominant(C) else best
+        singular = above <= 2 * terms * UNIT * norm_bound(C)  # by rounding of C, and of the product
+        best = max(best, low)
+        if singular and best < 0:
+            best = max(best, 0.0 if dominant(C) else collatz(C, x))
         if (singular and best >= 0) or float(np.max(ratio)) - low <= 1e-3 * abs(low):
             break
         y, failed = cg(C, x, rtol=1e-8, maxiter=500)

@@ -124,5 +124,7 @@ def test_above_a_floor_nothing_is_split_and_nothing_is_searched(normalized, monk
     X = np.random.default_rng(0).normal(size=(60, 2))
     pairs = nm.Pairs(60, [(0, 1)], [])
     assert split(nm.npkl(nm.laplacian(X, 4, shift=0.1, normalized=normalized), pairs)) is None
+    L = nm.laplacian(X, 4, normalized=normalized)
+    assert split(nm.pcp(L, pairs)) is None  # a term on each K_ii
     with pytest.raises(AssertionError, match="no component"):
-        split(nm.npkl(nm.laplacian(X, 4, normalized=normalized), pairs))
+        split(nm.npkl(L, pairs))

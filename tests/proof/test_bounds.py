@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import npkl_models as nm
 from npkl_models.model.facts import cost_floor
-from npkl_models.proof import bounds, factorisation
+from npkl_models.proof import bounds, factorisation, perron
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import ROUGH
 from npkl_models.proof.perron import perron_interval
@@ -139,6 +139,14 @@ def test_perron_floor_is_a_tight_bound_on_laplacians(shift):
         floor = perron_interval(L)[0]
         assert 0.98 * true <= floor <= true + 1e-14
     assert perron_interval(-L)[0] == -np.inf
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_a_singular_laplacian_has_a_proved_floor_after_three_systems(normalized, monkeypatch):
+    monkeypatch.setattr(perron, "PERRON_STEPS", 4)
+    for seed in range(6):
+        L = nm.laplacian(np.random.default_rng(seed).normal(size=(500, 2)), 6, normalized=normalized)
+        assert 0 <= perron_interval(L)[0] <= 1e-14
 
 
 def test_large_costs_have_a_proved_floor():
