@@ -31,6 +31,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
 
 import npkl_models as nm
 from npkl_models.applications.signed import signed_spectral
@@ -78,14 +79,25 @@ def kmeans(X, y, k, pairs, seed):
     return KMeans(k, n_init=20, random_state=seed).fit_predict(X)
 
 
-def closure(X, y, k, pairs, seed):
-    """Groups of must-links; the k largest name classes that label spreading carries to all points."""
+def closure(X, y, k, pairs, seed, make):
+    """Groups of must-links; the k largest name classes that a classifier carries to all points."""
     label = pairs.groups()[1]
     largest = np.argsort(-np.bincount(label), kind="stable")[:k]
     known = np.full(y.size, -1)
     for c, group in enumerate(largest):
         known[label == group] = c
+    return make(X, known)
+
+
+def spread(X, known):
+    """Label spreading on the neighbours' graph."""
     return LabelSpreading(kernel="knn", n_neighbors=NEIGHBORS).fit(X, known).predict(X)
+
+
+def supported(X, known):
+    """A support vector machine that learns from the named points alone."""
+    told = known >= 0
+    return SVC(C=10).fit(X[told], known[told]).predict(X)
 
 
 def diffused(X, y, k, pairs, seed):
@@ -125,7 +137,8 @@ METHODS = {
     "PCKMeans": partial(penalised, weight=0.3),
     "MPCKMeans": partial(penalised, weight=0.03, learnt=True),
     "ITML, then k-means": itml,
-    "must-link groups, label spreading": closure,
+    "must-link groups, label spreading": partial(closure, make=spread),
+    "must-link groups, SVC": partial(closure, make=supported),
     "k-means (no pairs)": kmeans,
 }
 
