@@ -17,7 +17,7 @@ import os
 import sys
 import time
 import warnings
-from functools import partial
+from functools import lru_cache, partial
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -44,6 +44,7 @@ NOISE = (*(("both", share) for share in (0.0, 0.05, 0.1, 0.2, 0.3)), ("must", 0.
 POINTS, NEIGHBORS = 300, 10
 
 
+@lru_cache
 def points(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Standardised points and classes, at most 300."""
     data = nm.datasets.load(name)
