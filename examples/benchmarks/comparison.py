@@ -9,13 +9,14 @@ error. With a folder every result is kept when it is there, and not computed aga
 ``--task metrics`` compares metrics on twelve sets of at most 300 points: half of the points and their pairs
 (0.3 n of each kind) are learnt from, the others get the class of three neighbours. ``--task classes`` takes
 features for an SVC that knows 3 or 10 points of each class: the accuracy on the other points, and on the half
-that came after the fit. Sets with a star chose settings. The others did not;
-five of them were looked at twice, without and with the blend.
+that came after the fit. ``--task embeddings`` places at most 120 points in the plane, and measures how
+trustworthy their six neighbours are there. Sets with a star chose settings of metrics and features. The
+others did not; five of them were looked at twice, without and with the blend.
 
-active-semi-supervised-clustering and metric-learn are looked for and need not be there; a method that cannot
-be imported or fails says so. metric-learn 0.7 calls a keyword of scikit-learn by its old name: here it is
-told the new one. LabelSpreading and SelfTraining are given the classes of the points that have a pair, which
-is more than the pairs say; KMeans and SpectralClustering are given nothing.
+active-semi-supervised-clustering, metric-learn and umap-learn are looked for and need not be there; a method
+that cannot be imported or fails says so. metric-learn 0.7 calls a keyword of scikit-learn by its old name:
+here it is told the new one. LabelSpreading, SelfTraining, NCA and LMNN are given the classes of the points
+that have a pair, which is more than the pairs say; KMeans and SpectralClustering are given nothing.
 """
 
 import argparse
@@ -33,6 +34,7 @@ import scipy.sparse as sp
 from common import report
 from pckmeans import itml
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.manifold import Isomap, LocallyLinearEmbedding, trustworthiness
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
@@ -167,6 +169,21 @@ def informed(X, y, pairs, seed):
     return lambda Z: Z @ W
 
 
+def compared(X, y, pairs, seed):
+    """metric-learn's LSML: for each must-link and a cannot-link, the first is to be shorter."""
+    both = pairs.must_link, pairs.cannot_link
+    count = min(map(len, both))
+    made = modern("metric_learn").LSML(preprocessor=X, random_state=seed)
+    return made.fit(np.hstack([ends[:count] for ends in both])).transform
+
+
+def margins(X, y, pairs, seed):
+    """metric-learn's LMNN, which gets the classes of the points with pairs."""
+    known = np.unique(np.concatenate([pairs.i, pairs.j]))
+    few = max(1, min(3, np.unique(y[known], return_counts=True)[1].min() - 1))
+    return modern("metric_learn").LMNN(n_neighbors=few, random_state=seed).fit(X[known], y[known]).transform
+
+
 def components(X, y, pairs, seed):
     """scikit-learn's, which gets the classes of the points with pairs."""
     known = np.unique(np.concatenate([pairs.i, pairs.j]))
@@ -182,7 +199,9 @@ METRICS = {
     ),
     "whitening": whitened,
     "ITML": informed,
+    "LSML": compared,
     "NCA (classes)": components,
+    "LMNN (classes)": margins,
 }
 
 
@@ -278,8 +297,39 @@ def classes_of(method: str, name: str, seed: int, count: int, after: bool) -> li
     return [float(found.score(placed(X[asked]), y[asked])), taken]
 
 
+def umap(X):
+    """umap-learn's, if it is there."""
+    made = importlib.import_module("umap").UMAP(n_components=2, n_neighbors=6, random_state=0, n_jobs=1)
+    return made.fit_transform(X)
+
+
+EMBEDDINGS = {
+    "Isomap": Isomap(n_neighbors=6).fit_transform,
+    "MVU": nm.MVU(2, n_neighbors=6).fit_transform,
+    "MVE": nm.MVE(2, n_neighbors=6).fit_transform,
+    "locally linear": LocallyLinearEmbedding(
+        n_neighbors=6, random_state=0, eigen_solver="dense"
+    ).fit_transform,
+    "UMAP": umap,
+}
+
+
+def embedding_of(method: str, name: str, seed: int) -> list[float]:
+    """How trustworthy the neighbours in the plane are, and seconds."""
+    data = nm.datasets.load(name)
+    data = data.subset(120, seed) if data.n > 120 else data
+    X = data.X.toarray() if sp.issparse(data.X) else data.X
+    X = StandardScaler().fit_transform(X[:, X.std(axis=0) > 0])
+    warnings.simplefilter("ignore")  # of graphs of several parts
+    began = time.process_time()
+    Z = EMBEDDINGS[method](X)
+    taken = time.process_time() - began
+    return [float(trustworthiness(X, Z, n_neighbors=6)), taken]
+
+
 TASKS = {
     "metrics": {"": (METRICS, metrics_of)},
+    "embeddings": {"": (EMBEDDINGS, embedding_of)},
     "classes": {
         f"{count} of each class, {'new' if after else 'other'} points": (
             CLASSES, partial(classes_of, count=count, after=after)

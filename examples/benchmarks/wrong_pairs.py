@@ -17,7 +17,7 @@ import os
 import sys
 import time
 import warnings
-from functools import partial
+from functools import lru_cache, partial
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -31,6 +31,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
 
 import npkl_models as nm
 from npkl_models.applications.signed import signed_spectral
@@ -43,6 +44,7 @@ NOISE = (*(("both", share) for share in (0.0, 0.05, 0.1, 0.2, 0.3)), ("must", 0.
 POINTS, NEIGHBORS = 300, 10
 
 
+@lru_cache
 def points(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Standardised points and classes, at most 300."""
     data = nm.datasets.load(name)
@@ -78,14 +80,25 @@ def kmeans(X, y, k, pairs, seed):
     return KMeans(k, n_init=20, random_state=seed).fit_predict(X)
 
 
-def closure(X, y, k, pairs, seed):
-    """Groups of must-links; the k largest name classes that label spreading carries to all points."""
+def closure(X, y, k, pairs, seed, make):
+    """Groups of must-links; the k largest name classes that a classifier carries to all points."""
     label = pairs.groups()[1]
     largest = np.argsort(-np.bincount(label), kind="stable")[:k]
     known = np.full(y.size, -1)
     for c, group in enumerate(largest):
         known[label == group] = c
+    return make(X, known)
+
+
+def spread(X, known):
+    """Label spreading on the neighbours' graph."""
     return LabelSpreading(kernel="knn", n_neighbors=NEIGHBORS).fit(X, known).predict(X)
+
+
+def supported(X, known):
+    """A support vector machine that learns from the named points alone."""
+    told = known >= 0
+    return SVC(C=10).fit(X[told], known[told]).predict(X)
 
 
 def diffused(X, y, k, pairs, seed):
@@ -125,7 +138,8 @@ METHODS = {
     "PCKMeans": partial(penalised, weight=0.3),
     "MPCKMeans": partial(penalised, weight=0.03, learnt=True),
     "ITML, then k-means": itml,
-    "must-link groups, label spreading": closure,
+    "must-link groups, label spreading": partial(closure, make=spread),
+    "must-link groups, SVC": partial(closure, make=supported),
     "k-means (no pairs)": kmeans,
 }
 
