@@ -93,10 +93,8 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
         """The answer in CVXPY's own form; CVXPY calls this."""
         attributes: dict[str, Any] = {s.EXTRA_STATS: solution.solution}
         if solution.solution is not None:
-            attributes |= {
-                s.SOLVE_TIME: solution.solution.solve_time,
-                s.NUM_ITERS: solution.solution.iterations,
-            }
+            attributes[s.SOLVE_TIME] = solution.solution.solve_time
+            attributes[s.NUM_ITERS] = solution.solution.iterations
         duals: dict[Any, Any] = {}
         if solution.z is not None:
             zero = inverse_data[self.DIMS].zero
@@ -104,10 +102,8 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
                 duals |= utilities.get_dual_values(part, utilities.extract_dual_value, inverse_data[kind])
         if solution.x is None or solution.status not in s.SOLUTION_PRESENT:
             return failure_solution(solution.status, attributes, duals)
-        value = solution.value + inverse_data[s.OFFSET]
-        return CvxpySolution(
-            solution.status, value, {inverse_data[self.VAR_ID]: solution.x}, duals, attributes
-        )
+        value, known = solution.value + inverse_data[s.OFFSET], {inverse_data[self.VAR_ID]: solution.x}
+        return CvxpySolution(solution.status, value, known, duals, attributes)
 
 
 def _of_equations(program: ConicProgram, options: dict[str, Any]) -> Answer:
@@ -115,8 +111,7 @@ def _of_equations(program: ConicProgram, options: dict[str, Any]) -> Answer:
     more = sp.csc_array((1, program.c.size))
     A = sp.csc_array(sp.vstack([program.A, more]))
     found = solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), options)
-    z = found.z if found.z is None else found.z[: program.zero]
-    return replace(found, z=z)
+    return replace(found, z=None if found.z is None else found.z[: program.zero])
 
 
 def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False) -> Answer:
@@ -126,13 +121,17 @@ def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False
     found = translated(program, Statement)
     if isinstance(found, np.ndarray):
         return _infeasible(program, found, None)
-    asked = {"tol": SHARP, "feasibility": SHARP} | options
-    solution = solve(found.problem, BACKEND, verbose=verbose, **asked)
+    sharp = {"tol": SHARP, "feasibility": SHARP}
+    solution = solve(found.problem, BACKEND, verbose=verbose, **(sharp | options))
     if solution.status is Status.UNBOUNDED:
         return _infeasible(program, _ray(found), solution)
     if solution.status is Status.INFEASIBLE:
         return _falling(program, solution, options)
-    return answer_of(found, solution, not options)
+    answer = answer_of(found, solution, not options)
+    if answer.status == s.OPTIMAL_INACCURATE and not options:  # the last gains of the gap cost feasibility
+        again = answer_of(found, solve(found.problem, BACKEND, **(sharp | {"tol": USUAL})), relaxed=True)
+        answer = again if again.status == s.OPTIMAL else answer
+    return answer
 
 
 def _infeasible(program: ConicProgram, z: Array | None, solution: Solution | None) -> Answer:
@@ -155,11 +154,11 @@ def _falling(program: ConicProgram, solution: Solution, options: dict[str, Any])
 
 def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) -> Answer:
     """The answer of CVXPY's form from a solution; ``relaxed`` accepts the usual tolerances, too."""
-    status, known = solution.status, solution.certificate
+    status = solution.status
     if solution.V is None or solution.multipliers is None:
         return Answer(s.SOLVER_ERROR, solution=solution)
     x, z = found.x_of(solution.multipliers), found.duals_of(solution.K)
-    if relaxed and status is Status.INACCURATE and known.relative_gap <= USUAL:
+    if relaxed and status is Status.INACCURATE and solution.certificate.relative_gap <= USUAL:
         status = Status.OPTIMAL
     missed, nearby = max(found.violation(x), found.dual_violation(z)), found.nearby(x, z)
     if status is Status.OPTIMAL and missed > USUAL:

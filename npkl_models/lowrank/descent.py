@@ -84,8 +84,9 @@ class FactorEngine(Engine):
 
     def stiffer(self, beta: float, first: float) -> float:
         """The penalty after a move of the multipliers: it grows if the move before has gained too little."""
-        lags, self.misfit_then = self.misfit > self.lag * self.misfit_then, self.misfit
-        return GROWTH * beta if lags and beta < MOST * first else beta
+        before, self.misfit_then = self.misfit_then, self.misfit
+        self.hopeless = beta >= MOST * first and self.misfit > max(before, 1.0)
+        return GROWTH * beta if self.misfit > self.lag * before and beta < MOST * first else beta
 
     def slow(self) -> bool:
         """Count a step; whether the last `PATIENCE` steps have gained too little."""
@@ -97,7 +98,7 @@ class FactorEngine(Engine):
 
     def begin_again(self) -> None:
         """Forget the residuals so far."""
-        self.count, self.residual_then, self.finisher, self.note = 0, np.inf, None, ""
+        self.count, self.residual_then, self.finisher, self.note, self.hopeless = 0, np.inf, None, "", False
 
     def grow(self, direction: Array) -> bool:
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:

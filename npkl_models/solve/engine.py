@@ -19,6 +19,7 @@ class Engine(ABC):
     residual: float  # scale-free estimate of the relative gap that non-stationarity costs
     finisher: Engine | None = None  # the engine that has taken over
     note: str = ""  # a note on this run for the solution's message
+    hopeless: bool = False  # the largest penalty is too small: constraints cost more with every move
     work: float = 0.0  # counted work of the iterations (`Allowance`); 0 if the engine does not count
     measured: Mapping[str, float] = {}  # further columns of the history
     first_look: float = FIRST_LOOK  # no certificate while the residual is above this multiple of tol

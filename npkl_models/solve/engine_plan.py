@@ -50,8 +50,7 @@ class Run:
         self.rest = 0  # no look before this iteration
         self.worked, self.due = 0.0, DUE  # work at the last look, and from there to the next, in certificates
         self.before_growth = np.inf  # the objective before the last new column
-        R = problem.regularizer
-        self.confined = R.finite_support or bool(np.isfinite(trace_bound(problem, np.inf)))
+        self.confined = problem.regularizer.finite_support or np.isfinite(trace_bound(problem, np.inf))
 
     def until(self, limit: int) -> Status:
         """Iterate until something ends the run; the status with which it ends."""
@@ -109,8 +108,7 @@ class Run:
         """The certificate with the rigour "proved", if the options require it and a proof is possible."""
         if self.watch.rigour != "proved" or found.rigour == "proved":
             return found
-        engine = self.engine
-        proof = self.watch.certify(self.problem, engine.V, engine.multipliers(), method="cholesky")
+        proof = self._certificate(quick=False, method="cholesky")
         return proof if proof.rigour == "proved" else found
 
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
@@ -122,7 +120,7 @@ class Run:
         if engine.residual < 0.9 * self.best or falls:
             self.best, self.best_at = min(self.best, engine.residual), iteration
             self.level = engine.objective
-        stuck = iteration - self.best_at > PATIENCE
+        stuck = iteration - self.best_at > PATIENCE or engine.hopeless
         return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
 
     def _due(self) -> bool:

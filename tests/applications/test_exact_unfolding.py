@@ -20,10 +20,10 @@ def test_the_printed_problem_is_optimal_where_no_kernel_could_be_shown(draw):
     assert found.rigour == "proved"
     assert found.relative_gap <= 1e-6
     own = problem.violation(solution.V)
-    assert own <= 1e-8  # a kernel without any is proved to exist nearby
+    assert own <= 1e-8
     assert nm.mvu(X, 4, components="connect", reduce=False).violation(solution.V) <= own + 1e-11
     flat = X - X.mean(axis=0)
-    assert found.upper <= -np.sum(flat**2)  # the points themselves have these distances
+    assert found.bound <= found.objective <= -np.sum(flat**2)  # the points themselves have these distances
 
 
 def test_a_slack_is_proved_definite_far_below_its_rounding():

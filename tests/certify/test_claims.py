@@ -344,7 +344,7 @@ def test_every_backend_says_infeasible_and_none_breaks(kind):
     P = Problem(np.eye(4), (T(E(4, ([2], [3])), "hinge", 1.0), *IMPOSSIBLE[kind]()))
     for backend, reason in P.compatible_backends().items():
         if reason is None:
-            solution = P.solve(backend, time_limit=20)
+            solution = P.solve(backend, max_iter=100)
             assert solution.status is Status.INFEASIBLE, (backend, solution.summary())
 
 

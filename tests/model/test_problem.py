@@ -122,7 +122,6 @@ def test_bad_laplacians(spoil, message):
         (lambda L, P: nm.pcp(L, P).solve("sdp", eps="1"), nm.UnsupportedError, "eps must be between 0 and 1, got '1'"),
         (lambda L, P: nm.Problem(L, np.array(2.0)), nm.ProblemError, "must be a list of LossTerms"),
         (lambda L, P: nm.pcp(L, P).dual_bound([np.zeros((len(P), 1)), np.zeros(L.shape[0])]), nm.ProblemError, "multipliers must have sizes"),
-        (lambda L, P: nm.pcp(L, P).solve("bcd", kernel="x"), nm.UnsupportedError, "kernel must be"),
         (lambda L, P: nm.pcp(L, P).solve("sdp", solver="X"), nm.UnsupportedError, "unknown conic solver 'X'.*SCS"),
         (lambda L, P: nm.pcp(L, P).solve("sdp", eps=2), nm.UnsupportedError, "eps must be between"),
         (

@@ -19,7 +19,8 @@ def test_table_1_of_hu_and_kwok_2013(n, rank):
 
 
 def test_without_a_diagonal_pairs_count_once():
-    """Pataki's bound for so many equations; Zhuang, Tsang & Hoi (2011)."""
+    """Pataki's bound for so many equations; Zhuang, Tsang & Hoi (2011). Row norms are no values."""
     L = nm.laplacian(np.random.default_rng(0).normal(size=(50, 2)), 5, shift=0.1)
     pairs = nm.Pairs.from_labels(np.arange(50) % 2, 10, 11, 0)
-    assert starting_factor(nm.npkl(L, pairs), FactorOptions(rank="pataki")).shape == (50, 6)
+    for problem in (nm.npkl(L, pairs), nm.npkl(L, pairs, row_norm=1.0)):
+        assert starting_factor(problem, FactorOptions(rank="pataki")).shape == (50, 6)

@@ -49,16 +49,16 @@ class FactorObjective:
     """Value, gradient and Hessian products of f at a factor.
 
     ``y`` are the multipliers of the channels whose function is not smooth. The penalty of such a channel is
-    ``beta`` times the scale of the channel. ``soft`` treats smooth losses like those that are not.
+    ``beta`` times its scale; that of a constraint is first what cost and losses may pull it with, for a
+    kernel of typical size. ``soft`` treats smooth losses like those that are not.
     """
 
     distances: bool  # there is a basis and all values are squared distances
 
     def __init__(self, problem: Statement, beta: float = 1.0, soft: bool = False) -> None:
         self.problem, self.held = problem, held_rows(problem)
-        self.channels = _channels(problem, soft)
+        self.channels, self.beta = _channels(problem, beta, soft), beta
         self.size = self.channels[-1].part.stop
-        self.beta = beta
         self.y = np.zeros(self.size)
         self.augmented = np.zeros(self.size, dtype=bool)
         self.scale = np.ones(self.size)
@@ -243,13 +243,13 @@ class Point:
 
 def typical_size(problem: Statement) -> float:
     """The typical size of the entries of a feasible kernel, from the bounds of the constraints, or one."""
-    values = [np.abs(part.value[part.value != 0]) for part in problem.constraints]
-    every = np.concatenate(values) if values else np.zeros(0)
-    return float(np.mean(every)) if every.size else 1.0
+    every = np.abs(np.concatenate([np.zeros(0), *(part.value for part in problem.constraints)]))
+    return float(np.mean(every[every != 0])) if every.any() else 1.0
 
 
-def _channels(problem: Statement, soft: bool) -> list[Channel]:
-    stiffness = norm_bound(problem.cost) or 1.0
+def _channels(problem: Statement, beta: float, soft: bool) -> list[Channel]:
+    slopes = np.concatenate([np.zeros(1), *problem.derivatives(np.zeros((problem.n, 1))).losses])
+    stiffness = (norm_bound(problem.cost) + float(np.max(np.abs(slopes))) or 1.0) / beta
     size = typical_size(problem)
     found: list[tuple[Functional, Convex, float | Array]] = [
         (t.functional, WeightedLoss(t.loss, t.target, t.weight, soft), t.weight / t.weight.max())

@@ -62,8 +62,8 @@ def _compares(problem: Statement) -> bool:
 
 
 def _n_values(problem: Statement) -> int:
-    """The papers' m: a pair counts twice beside losses on the diagonal (Hu & Kwok 2013, section 4)."""
-    every = sum(problem.sizes)
+    """The papers' m, without row norms; a pair counts twice beside losses of K_ii (Hu & Kwok 2013, 4)."""
+    every = sum(problem.sizes) if constrained(problem) else problem.n_pairs
     diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.losses)
     return 2 * every - diagonal if diagonal else every
 
