@@ -101,7 +101,8 @@ class Audit:
 
 def audit_pairs(
     solution: Solution, n_clusters: int | None = None, *, noise: float | str = "auto",
-    annotated: AnnotatedPairs | None = None, random_state: int | None = 0, n_init: int = 20,
+    annotated: AnnotatedPairs | None = None, pairs: Pairs | None = None, random_state: int | None = 0,
+    n_init: int = 20,
 ) -> Audit:  # fmt: skip
     """Rank the pairs of a solved problem by how much they contradict the graph and the other pairs.
 
@@ -118,6 +119,8 @@ def audit_pairs(
     annotated : AnnotatedPairs, optional
         All answers of several annotators (`npkl_models.applications.annotators`). The problem must be one of
         ``annotated.pairs``, or of some of them.
+    pairs : Pairs, optional
+        The pairs of the problem, or more, with weights: a pair of infinite weight counts as right.
     random_state, n_init : int
         Seed and number of restarts of k-means.
 
@@ -132,6 +135,8 @@ def audit_pairs(
     instance(solution, Solution, "solution", "problem.solve()")
     if annotated is not None:
         instance(annotated, AnnotatedPairs, "annotated")
+    if pairs is not None:
+        instance(pairs, Pairs, "pairs")
     if noise != "auto":
         rate(noise)
     V = factor_of(solution, "kernel to audit")
@@ -143,29 +148,29 @@ def audit_pairs(
         raise ProblemError(
             f"pairs must have a loss to be audited, got {solution.problem.name or 'a problem'} without a loss"
         )
-    pairs, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
+    ends, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
     order = np.lexsort((-loss, -score))
-    audit = Audit(pairs[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
+    audit = Audit(ends[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
     if n_clusters is None:
         return audit
     k, graph = whole_number(n_clusters, "n_clusters", 2), solution.problem.cost
-    answers = Pairs(len(V), pairs[must], pairs[~must])
-    if annotated is not None:
-        answers = _of_annotators(annotated, answers)
+    answers = Pairs(len(V), ends[must], ends[~must])
+    given = pairs if annotated is None else annotated.pairs
+    if given is not None:
+        answers = _all_of(given, answers, "pairs" if annotated is None else "annotated")
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
     spread = propagated_spectral(graph, answers, k, n_init, random_state, everywhere=len(V) <= DENSE)
     starts = [kernel_kmeans(rows, k, n_init, random_state), spread]
     return audit.judged(pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=[spread]))
 
 
-def _of_annotators(annotated: AnnotatedPairs, solved: Pairs) -> Pairs:
-    """The pairs of the annotators; those of the problem must be among them."""
-    told = annotated.pairs
+def _all_of(told: Pairs, solved: Pairs, name: str) -> Pairs:
+    """The pairs that were told; those of the problem must be among them."""
     known, code = (
         set(zip(one.i.tolist(), one.j.tolist(), one.sign.tolist(), strict=True)) for one in (told, solved)
     )
     if told.n != solved.n or not code <= known:
-        raise ProblemError("annotated must have every pair of the problem, with the same answer")
+        raise ProblemError(f"{name} must have every pair of the problem, with the same answer")
     return told
 
 

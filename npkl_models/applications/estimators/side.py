@@ -150,15 +150,17 @@ def weighed(pairs: Pairs, sample_weight: Array | None) -> Pairs:
     """Each confidence times the geometric mean of its two points' weights; a weight of 0 removes the pair."""
     if sample_weight is None:
         return pairs
-    weight = pairs.confidence * np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j])
-    if not (weight > 0).any():
+    left = trusted(pairs, np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j]))
+    if left is None:
         raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
-    return some_pairs(pairs, weight > 0, weight)
+    return left
 
 
 def trusted(pairs: Pairs, weights: Array) -> Pairs | None:
     """Each confidence times a weight; pairs of weight 0 are left out. None if no pair is left."""
-    return some_pairs(pairs, weights > 0, pairs.confidence * weights) if (weights > 0).any() else None
+    kept = weights > 0
+    weight = np.where(kept, pairs.confidence, 0.0) * weights  # no 0 times infinity
+    return some_pairs(pairs, kept, weight) if kept.any() else None
 
 
 def with_cannot_links(pairs: Pairs | None, landmarks: Pairs) -> Pairs:

@@ -134,6 +134,12 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         """
         points = read(self, X, ensure_min_samples=2)
         self.pairs_ = collected(points.shape[0], names_of(X), y, must_link, cannot_link, pairs, y_pairs)
+        hard = 0 if self.pairs_ is None else int(np.isinf(self.pairs_.confidence).sum())
+        if hard:
+            raise ProblemError(
+                f"pairs must have finite weights for a metric, which holds no pair exactly, got {hard} "
+                "infinite ones; NPKLClustering keeps them, and the kernel of NPKLKernel meets them"
+            )
         none = np.zeros((0, 2), dtype=np.intp)
         similar = none if self.pairs_ is None else self.pairs_.must_link
         dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
