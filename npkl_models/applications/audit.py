@@ -53,6 +53,8 @@ class Audit:
         Probability that the pair is wrong, if the number of clusters was given; it then decides the order.
     noise : PairNoise or None
         The model behind ``wrong``. Its must-links come first, and a pair of several terms is there once.
+    names : sequence or None
+        Names of the points, as an estimator has them of its rows; None if they are numbers alone.
     """
 
     pairs: Index
@@ -64,6 +66,12 @@ class Audit:
     score: Array
     wrong: Array | None = None
     noise: PairNoise | None = None
+    names: Any = None
+
+    @property
+    def ids(self) -> Array | None:
+        """The names of the points of each pair, shape (m, 2), if points have names."""
+        return None if self.names is None else np.asarray(self.names)[self.pairs]
 
     def judged(self, noise: PairNoise) -> Audit:
         """The same pairs with the probabilities of a model, the pair that is most probably wrong first."""
@@ -72,15 +80,17 @@ class Audit:
         place = np.argsort(code)
         wrong = noise.wrong[place][np.searchsorted(code[place], wanted)]
         order = np.lexsort((-self.loss, -self.score, -wrong))
-        names = ("pairs", "must", "value", "expected", "multiplier", "loss", "score")
-        return Audit(**{name: getattr(self, name)[order] for name in names}, wrong=wrong[order], noise=noise)
+        columns = ("pairs", "must", "value", "expected", "multiplier", "loss", "score")
+        ordered = {name: getattr(self, name)[order] for name in columns}
+        return Audit(**ordered, wrong=wrong[order], noise=noise, names=self.names)
 
     def to_frame(self) -> Any:
-        """A `pandas.DataFrame` with a row for each pair."""
+        """A `pandas.DataFrame` with a row for each pair; ``id_i`` and ``id_j`` are names, if any."""
         pandas = optional("pandas", "Audit.to_frame", "frame")
         kind = np.where(self.must, "must", "cannot")
         numbers = ("value", "expected", "multiplier", "loss", "score", "wrong")
-        ends = {"i": self.pairs[:, 0], "j": self.pairs[:, 1], "kind": kind}
+        named = {} if self.ids is None else {"id_i": self.ids[:, 0], "id_j": self.ids[:, 1]}
+        ends = {"i": self.pairs[:, 0], "j": self.pairs[:, 1]} | named | {"kind": kind}
         return pandas.DataFrame(
             ends | {name: value for name in numbers if (value := getattr(self, name)) is not None}
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -101,7 +101,8 @@ class KernelEstimator(SolvedEstimator):
         model = self._model()
         if model is not None and self.supervised_ and len(pairs.cannot_link):
             limit: Any = keywords(self.options).get("time_limit")
-            self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
+            audit, found = before(L, pairs, *model, (seed, limit), self._answered)
+            self.audit_ = replace(audit, names=self._names)
             self.pair_weights_ = found.weights
             if found.annotator_rates is not None:
                 self.annotator_rates_ = found.annotator_rates

@@ -86,8 +86,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Probability of each cluster at each training point; None without a model of wrong pairs.
     audit_ : Audit or None
         The pairs with the probability that each is wrong, the most suspicious first, by the first kernel
-        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs. With
-        few pairs these probabilities rank the pairs and are uncertain themselves.
+        (`npkl_models.applications.audit.audit_pairs`), and ``ids`` with the names of their rows, as errors
+        have them; None without a model of wrong pairs. With few pairs these probabilities rank the pairs and
+        are uncertain themselves.
     pair_weights_ : ndarray of shape (m,)
         The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
         right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
