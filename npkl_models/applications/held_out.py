@@ -36,8 +36,14 @@ def share_met(labels: ArrayLike, pairs: Pairs) -> float:
     return float(np.mean([np.average(met[kind], weights=pairs.confidence[kind]) for kind in kinds]))
 
 
-def ranked_rightly(V: Array, pairs: Pairs) -> float:
-    """The area under the ROC curve of the cosines: how often a must-link has a larger one than a cannot-link.
+def cosines(V: Array, pairs: Pairs) -> Array:
+    """The cosines (m,) of the rows of V (n x r) that pairs join."""
+    rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
+    return np.asarray(np.einsum("er,er->e", rows[pairs.i], rows[pairs.j]))
+
+
+def ranked_rightly(alike: Array, pairs: Pairs) -> float:
+    """The area under the ROC curve of numbers (m,): how often a must-link has more than a cannot-link.
 
     A ProblemError says so if there are no must-links or no cannot-links.
     """
@@ -45,7 +51,4 @@ def ranked_rightly(V: Array, pairs: Pairs) -> float:
 
     if not (len(pairs.must_link) and len(pairs.cannot_link)):
         raise ProblemError(f"pairs to rank must include must-links and cannot-links, got {pairs}")
-    pairs = softened(pairs)
-    rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
-    cosines = np.einsum("er,er->e", rows[pairs.i], rows[pairs.j])
-    return float(roc_auc_score(pairs.sign > 0, cosines, sample_weight=pairs.confidence))
+    return float(roc_auc_score(pairs.sign > 0, alike, sample_weight=softened(pairs).confidence))

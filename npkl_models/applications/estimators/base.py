@@ -25,8 +25,8 @@ from npkl_models.applications.estimators.given import GIVEN, by_affinities, chec
 from npkl_models.applications.estimators.noisy import answered, before
 from npkl_models.applications.estimators.side import (
     collected,
-    every_pair,
     landmark_pairs,
+    scored,
     trusted,
     weighed,
     with_cannot_links,
@@ -225,13 +225,7 @@ class KernelEstimator(SolvedEstimator):
         sample_weight : array_like of shape (m,), optional
             Weights of the points, which the confidences are multiplied by, as in `fit`.
         """
-        count = X.shape[0] if hasattr(X, "shape") else len(X)
-        if y is not None and all(one is None for one in (must_link, cannot_link, pairs, y_pairs)):
-            held = every_pair(y, count)
-        else:
-            held = collected(count, names_of(X), y, must_link, cannot_link, pairs, y_pairs)
-        if held is None:
-            raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
+        held = scored(X, y, must_link, cannot_link, pairs, y_pairs)
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
         return self._told(X, weighed(held, weight))
 

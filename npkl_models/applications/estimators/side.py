@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from npkl_models.applications.estimators.given import Names
+from npkl_models.applications.estimators.given import Names, names_of
 from npkl_models.applications.held_out import some_pairs
 from npkl_models.errors import ProblemError, calling
 from npkl_models.linalg import Array, Index
@@ -133,9 +133,19 @@ def _united(parts: list[Pairs]) -> Pairs:
     return Pairs(parts[0].n, kinds[0], kinds[1], None if plain else np.concatenate(weights))
 
 
-def every_pair(y: ArrayLike, n: int) -> Pairs | None:
+def scored(X: Any, y: ArrayLike | None, *given: Any) -> Pairs:
+    """The pairs that ``score`` is ``given`` as `collected`; with y alone, all pairs of known class."""
+    count = X.shape[0] if hasattr(X, "shape") else len(X)
+    alone = y is not None and all(one is None for one in given)
+    held = every_pair(y, count) if alone else collected(count, names_of(X), y, *given)
+    if held is None:
+        raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
+    return held
+
+
+def every_pair(y: ArrayLike | None, n: int) -> Pairs | None:
     """All pairs of points of known class, for at most 1,000 points; None if there are fewer than two."""
-    if _of_classes(y, n) is None:
+    if y is None or _of_classes(y, n) is None:
         return None
     known, label = labelled(y)
     place = np.flatnonzero(known)

@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.applications.estimators.given import like, names_of, read
-from npkl_models.applications.estimators.side import collected
+from npkl_models.applications.estimators.side import collected, scored
 from npkl_models.applications.estimators.solved import COUNT, LEAST, POSITIVE, CheckedEstimator
+from npkl_models.applications.held_out import ranked_rightly
 from npkl_models.applications.metric.weights import (
     KERNELS,
     axes_of,
@@ -29,6 +30,7 @@ from npkl_models.applications.metric.weights import (
 )
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.pairs import Pairs
 
 WIDE = 2_000  # columns: whitening costs the cube of their number, 3 s here
 
@@ -122,10 +124,13 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         "random_state": ["random_state"],
     }  # fmt: skip
 
+    __metadata_request__fit = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
+    __metadata_request__score = __metadata_request__fit
+
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
         y_pairs: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Learn the metric; all arguments are as in `NPKLClustering.fit`.
@@ -199,6 +204,18 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
         """Call `fit` and return ``embedding_``; ``side`` holds the keyword arguments of `fit`."""
         return like(X, self.fit(X, y, **side).embedding_)
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
+        y_pairs: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """How often a must-link is shorter than a cannot-link: the area under the ROC curve of distances.
+
+        All arguments are as in `NPKLClustering.score`; use pairs that `fit` has not seen.
+        """
+        held, Z = scored(X, y, must_link, cannot_link, pairs, y_pairs), self.transform(X)
+        return ranked_rightly(-np.linalg.norm(Z[held.i] - Z[held.j], axis=1), held)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Distances (m,) of pairs of points in the learnt metric.
