@@ -143,10 +143,9 @@ def audit_pairs(
         If the solution has no kernel.
     """
     instance(solution, Solution, "solution", "problem.solve()")
-    if annotated is not None:
-        instance(annotated, AnnotatedPairs, "annotated")
-    if pairs is not None:
-        instance(pairs, Pairs, "pairs")
+    for one, kind, name in ((annotated, AnnotatedPairs, "annotated"), (pairs, Pairs, "pairs")):
+        if one is not None:
+            instance(one, kind, name)
     if noise != "auto":
         rate(noise)
     V = factor_of(solution, "kernel to audit")
@@ -165,9 +164,10 @@ def audit_pairs(
         return audit
     k, graph = whole_number(n_clusters, "n_clusters", 2), solution.problem.cost
     answers = Pairs(len(V), ends[must], ends[~must])
-    given = pairs if annotated is None else annotated.pairs
-    if given is not None:
-        answers = _all_of(given, answers, "pairs" if annotated is None else "annotated")
+    if annotated is not None:
+        answers = _all_of(annotated.pairs, answers, "annotated")
+    elif pairs is not None:
+        answers = _all_of(pairs, answers, "pairs")
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
     spread = propagated_spectral(graph, answers, k, n_init, random_state, everywhere=len(V) <= DENSE)
     starts = [kernel_kmeans(rows, k, n_init, random_state), spread]

@@ -21,7 +21,7 @@ def softened(pairs: Pairs) -> Pairs:
     hard = np.isinf(pairs.confidence)
     largest = np.max(pairs.confidence[~hard], initial=1.0)
     whole = np.where(hard, largest, pairs.confidence)
-    return some_pairs(pairs, np.ones_like(hard), whole) if hard.any() else pairs
+    return some_pairs(pairs, hard | True, whole) if hard.any() else pairs
 
 
 def share_met(labels: ArrayLike, pairs: Pairs) -> float:

@@ -126,11 +126,7 @@ def minimum_volume(
 
 
 def _descended(problem: Problem, V: Array, size: int) -> Array:
-    """A factor of lower objective, by L-BFGS from the factor V (n x r).
-
-    The first columns are taken for the first eigenvectors. A rotation makes that true at the start, and the
-    objective of any other rotation is larger.
-    """
+    """A factor of lower objective, by L-BFGS; the first columns stand for the first eigenvectors (Ky Fan)."""
     V = principal(V - V.mean(axis=0))
     sign = np.repeat([-2.0, 2.0], [size, V.shape[1]])[: V.shape[1]]
     ends = [term.functional.indices for term in problem.losses]

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from npkl_models.linalg import Index
 from npkl_models.model.mistakes import SHOWN, Finding
-from npkl_models.model.pairs import Pairs
+from npkl_models.model.pairs import Pairs, components
 
 WORK = 200_000  # groups that the search may look at: about a second
 
@@ -119,15 +121,10 @@ def undecided(pairs: Pairs, k: int, names: Any) -> str:
 
 def _parts(near: Sequence[set[int]], k: int) -> list[set[int]]:
     """The vertices that are not peeled, as parts without an edge between them, small ones first."""
-    left, out = set(range(len(near))).difference(_peeled(near, k)), list[set[int]]()
-    while left:
-        part = queue = {left.pop()}
-        while queue:
-            queue = set[int]().union(*(near[v] for v in queue)) & left
-            left -= queue
-            part = part | queue
-        out.append(part)
-    return sorted(out, key=len)
+    core = set(range(len(near))).difference(_peeled(near, k))
+    edges = [(v, w) for v in core for w in near[v] & core]
+    label = components(len(near), np.array(edges, dtype=np.intp).reshape(-1, 2))[1]
+    return sorted(({v for v in core if label[v] == one} for one in {*label[[*core]]}), key=len)
 
 
 def _peeled(near: Sequence[set[int]], k: int) -> list[int]:

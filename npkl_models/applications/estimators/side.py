@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import suppress
 from numbers import Real
 from typing import Any
@@ -23,6 +24,49 @@ from npkl_models.model.sampling import is_label, labelled, signs
 
 EVERY = 1_000  # the largest number of points whose pairs are all scored
 RESTARTS = 10  # restarts of the k-means that finds landmarks
+
+
+class PairScored:
+    """An estimator that has a score of pairs."""
+
+    __metadata_request__score = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
+        y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """How well the estimator predicts pairs, from 0 to 1; use pairs that `fit` has not seen.
+
+        The score of clusters is the mean of two shares: must-links within a cluster, and cannot-links
+        across. The score of a kernel is the area under the ROC curve: how often a must-link has a larger
+        cosine than a cannot-link, or in a metric a smaller distance.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (m, d)
+            Points of the training set, or new points.
+        y : array_like of shape (m,), optional
+            Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of
+            known class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
+        must_link, cannot_link, pairs, y_pairs
+            Pairs of rows of this X, as in `fit`; each counts by its confidence.
+        sample_weight : array_like of shape (m,), optional
+            Weights of the points, which the confidences are multiplied by, as in `fit`.
+        """
+        count = X.shape[0] if hasattr(X, "shape") else len(X)
+        if y is not None and all(one is None for one in (must_link, cannot_link, pairs, y_pairs)):
+            held = every_pair(y, count)
+        else:
+            held = collected(count, names_of(X), y, must_link, cannot_link, pairs, y_pairs)
+        if held is None:
+            raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        return self._told(X, weighed(held, weight))
+
+    @abstractmethod
+    def _told(self, X: Any, held: Pairs) -> float:
+        """The score of pairs of points."""
 
 
 def spanning_pairs(y: ArrayLike) -> Pairs:
@@ -133,19 +177,9 @@ def _united(parts: list[Pairs]) -> Pairs:
     return Pairs(parts[0].n, kinds[0], kinds[1], None if plain else np.concatenate(weights))
 
 
-def scored(X: Any, y: ArrayLike | None, *given: Any) -> Pairs:
-    """The pairs that ``score`` is ``given`` as `collected`; with y alone, all pairs of known class."""
-    count = X.shape[0] if hasattr(X, "shape") else len(X)
-    alone = y is not None and all(one is None for one in given)
-    held = every_pair(y, count) if alone else collected(count, names_of(X), y, *given)
-    if held is None:
-        raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
-    return held
-
-
-def every_pair(y: ArrayLike | None, n: int) -> Pairs | None:
+def every_pair(y: ArrayLike, n: int) -> Pairs | None:
     """All pairs of points of known class, for at most 1,000 points; None if there are fewer than two."""
-    if y is None or _of_classes(y, n) is None:
+    if _of_classes(y, n) is None:
         return None
     known, label = labelled(y)
     place = np.flatnonzero(known)

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.applications.estimators.given import like, names_of, read
-from npkl_models.applications.estimators.side import collected, scored
+from npkl_models.applications.estimators.side import PairScored, collected
 from npkl_models.applications.estimators.solved import COUNT, LEAST, POSITIVE, CheckedEstimator
 from npkl_models.applications.held_out import ranked_rightly
 from npkl_models.applications.metric.weights import (
@@ -36,7 +36,7 @@ WIDE = 2_000  # columns: whitening costs the cube of their number, 3 s here
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
+class KernelMetricLearner(PairScored, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
     r"""Metric learner that chooses the eigenvalues of a kernel so that similar pairs are near.
 
     With the centred kernel :math:`\sum_r \mu_r \alpha_r \alpha_r'` of landmarks, and points as weighted
@@ -125,7 +125,6 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     }  # fmt: skip
 
     __metadata_request__fit = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
-    __metadata_request__score = __metadata_request__fit
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
@@ -205,16 +204,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         """Call `fit` and return ``embedding_``; ``side`` holds the keyword arguments of `fit`."""
         return like(X, self.fit(X, y, **side).embedding_)
 
-    def score(
-        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
-        y_pairs: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """How often a must-link is shorter than a cannot-link: the area under the ROC curve of distances.
-
-        All arguments are as in `NPKLClustering.score`; use pairs that `fit` has not seen.
-        """
-        held, Z = scored(X, y, must_link, cannot_link, pairs, y_pairs), self.transform(X)
+    def _told(self, X: Any, held: Pairs) -> float:
+        Z = self.transform(X)
         return ranked_rightly(-np.linalg.norm(Z[held.i] - Z[held.j], axis=1), held)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
