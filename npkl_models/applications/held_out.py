@@ -36,13 +36,13 @@ def share_met(labels: ArrayLike, pairs: Pairs) -> float:
     return float(np.mean([np.average(met[kind], weights=pairs.confidence[kind]) for kind in kinds]))
 
 
-def cosines(V: Array, pairs: Pairs) -> Array:
-    """The cosines (m,) of the rows of V (n x r) that pairs join."""
+def ranked_rightly(V: Array, pairs: Pairs) -> float:
+    """The area under the ROC curve of the cosines of rows of V (n x r), as `roc_area`."""
     rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
-    return np.asarray(np.einsum("er,er->e", rows[pairs.i], rows[pairs.j]))
+    return roc_area(np.einsum("er,er->e", rows[pairs.i], rows[pairs.j]), pairs)
 
 
-def ranked_rightly(alike: Array, pairs: Pairs) -> float:
+def roc_area(alike: Array, pairs: Pairs) -> float:
     """The area under the ROC curve of numbers (m,): how often a must-link has more than a cannot-link.
 
     A ProblemError says so if there are no must-links or no cannot-links.

@@ -14,7 +14,7 @@ from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.applications.estimators.given import like
 from npkl_models.applications.estimators.noisy import RATE, wanted, warn_of_wrong
 from npkl_models.applications.estimators.solved import COUNT
-from npkl_models.applications.held_out import cosines, ranked_rightly
+from npkl_models.applications.held_out import ranked_rightly
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.pairs import Pairs
@@ -91,7 +91,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         return np.pad(factor[:, : self.n_components], ((0, 0), (0, missing)))
 
     def _told(self, X: Any, held: Pairs) -> float:
-        return ranked_rightly(cosines(self.transform(X), held), held)
+        return ranked_rightly(self.transform(X), held)
 
     def transform(self, X: Any) -> Array:
         """Features (m x r) of points (m x d): a training point's own row, or the mean of the neighbours'."""

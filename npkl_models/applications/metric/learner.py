@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from npkl_models.applications.estimators.given import like, names_of, read
 from npkl_models.applications.estimators.side import PairScored, collected
 from npkl_models.applications.estimators.solved import COUNT, LEAST, POSITIVE, CheckedEstimator
-from npkl_models.applications.held_out import ranked_rightly
+from npkl_models.applications.held_out import roc_area
 from npkl_models.applications.metric.weights import (
     KERNELS,
     axes_of,
@@ -206,7 +206,7 @@ class KernelMetricLearner(PairScored, ClassNamePrefixFeaturesOutMixin, Transform
 
     def _told(self, X: Any, held: Pairs) -> float:
         Z = self.transform(X)
-        return ranked_rightly(-np.linalg.norm(Z[held.i] - Z[held.j], axis=1), held)
+        return roc_area(-np.linalg.norm(Z[held.i] - Z[held.j], axis=1), held)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Distances (m,) of pairs of points in the learnt metric.
