@@ -53,6 +53,8 @@ class Audit:
         Probability that the pair is wrong, if the number of clusters was given; it then decides the order.
     noise : PairNoise or None
         The model behind ``wrong``. Its must-links come first, and a pair of several terms is there once.
+    names : sequence or None
+        Names of the points, as an estimator has them of its rows; None if they are numbers alone.
     """
 
     pairs: Index
@@ -64,6 +66,12 @@ class Audit:
     score: Array
     wrong: Array | None = None
     noise: PairNoise | None = None
+    names: Any = None
+
+    @property
+    def ids(self) -> Array | None:
+        """The names of the points of each pair, shape (m, 2), if points have names."""
+        return None if self.names is None else np.asarray(self.names)[self.pairs]
 
     def judged(self, noise: PairNoise) -> Audit:
         """The same pairs with the probabilities of a model, the pair that is most probably wrong first."""
@@ -72,15 +80,17 @@ class Audit:
         place = np.argsort(code)
         wrong = noise.wrong[place][np.searchsorted(code[place], wanted)]
         order = np.lexsort((-self.loss, -self.score, -wrong))
-        names = ("pairs", "must", "value", "expected", "multiplier", "loss", "score")
-        return Audit(**{name: getattr(self, name)[order] for name in names}, wrong=wrong[order], noise=noise)
+        columns = ("pairs", "must", "value", "expected", "multiplier", "loss", "score")
+        ordered = {name: getattr(self, name)[order] for name in columns}
+        return Audit(**ordered, wrong=wrong[order], noise=noise, names=self.names)
 
     def to_frame(self) -> Any:
-        """A `pandas.DataFrame` with a row for each pair."""
+        """A `pandas.DataFrame` with a row for each pair; ``id_i`` and ``id_j`` are names, if any."""
         pandas = optional("pandas", "Audit.to_frame", "frame")
         kind = np.where(self.must, "must", "cannot")
         numbers = ("value", "expected", "multiplier", "loss", "score", "wrong")
-        ends = {"i": self.pairs[:, 0], "j": self.pairs[:, 1], "kind": kind}
+        named = {} if self.ids is None else {"id_i": self.ids[:, 0], "id_j": self.ids[:, 1]}
+        ends = {"i": self.pairs[:, 0], "j": self.pairs[:, 1]} | named | {"kind": kind}
         return pandas.DataFrame(
             ends | {name: value for name in numbers if (value := getattr(self, name)) is not None}
         )
@@ -101,7 +111,8 @@ class Audit:
 
 def audit_pairs(
     solution: Solution, n_clusters: int | None = None, *, noise: float | str = "auto",
-    annotated: AnnotatedPairs | None = None, random_state: int | None = 0, n_init: int = 20,
+    annotated: AnnotatedPairs | None = None, pairs: Pairs | None = None, random_state: int | None = 0,
+    n_init: int = 20,
 ) -> Audit:  # fmt: skip
     """Rank the pairs of a solved problem by how much they contradict the graph and the other pairs.
 
@@ -118,6 +129,8 @@ def audit_pairs(
     annotated : AnnotatedPairs, optional
         All answers of several annotators (`npkl_models.applications.annotators`). The problem must be one of
         ``annotated.pairs``, or of some of them.
+    pairs : Pairs, optional
+        The pairs of the problem, or more, with weights: a pair of infinite weight counts as right.
     random_state, n_init : int
         Seed and number of restarts of k-means.
 
@@ -130,8 +143,9 @@ def audit_pairs(
         If the solution has no kernel.
     """
     instance(solution, Solution, "solution", "problem.solve()")
-    if annotated is not None:
-        instance(annotated, AnnotatedPairs, "annotated")
+    for one, kind, name in ((annotated, AnnotatedPairs, "annotated"), (pairs, Pairs, "pairs")):
+        if one is not None:
+            instance(one, kind, name)
     if noise != "auto":
         rate(noise)
     V = factor_of(solution, "kernel to audit")
@@ -143,29 +157,30 @@ def audit_pairs(
         raise ProblemError(
             f"pairs must have a loss to be audited, got {solution.problem.name or 'a problem'} without a loss"
         )
-    pairs, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
+    ends, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
     order = np.lexsort((-loss, -score))
-    audit = Audit(pairs[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
+    audit = Audit(ends[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
     if n_clusters is None:
         return audit
     k, graph = whole_number(n_clusters, "n_clusters", 2), solution.problem.cost
-    answers = Pairs(len(V), pairs[must], pairs[~must])
+    answers = Pairs(len(V), ends[must], ends[~must])
     if annotated is not None:
-        answers = _of_annotators(annotated, answers)
+        answers = _all_of(annotated.pairs, answers, "annotated")
+    elif pairs is not None:
+        answers = _all_of(pairs, answers, "pairs")
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
     spread = propagated_spectral(graph, answers, k, n_init, random_state, everywhere=len(V) <= DENSE)
     starts = [kernel_kmeans(rows, k, n_init, random_state), spread]
     return audit.judged(pair_noise(graph, answers, starts, k, noise, annotated, as_they_are=[spread]))
 
 
-def _of_annotators(annotated: AnnotatedPairs, solved: Pairs) -> Pairs:
-    """The pairs of the annotators; those of the problem must be among them."""
-    told = annotated.pairs
+def _all_of(told: Pairs, solved: Pairs, name: str) -> Pairs:
+    """The pairs that were told; those of the problem must be among them."""
     known, code = (
         set(zip(one.i.tolist(), one.j.tolist(), one.sign.tolist(), strict=True)) for one in (told, solved)
     )
     if told.n != solved.n or not code <= known:
-        raise ProblemError("annotated must have every pair of the problem, with the same answer")
+        raise ProblemError(f"{name} must have every pair of the problem, with the same answer")
     return told
 
 

@@ -58,6 +58,8 @@ class Answers:
     ----------
     several : ndarray of bool, shape (m,)
         Whether a pair has more than one answer.
+    right : ndarray of bool, shape (m,)
+        Whether the answers to a pair are surely right; at first none are.
     misled : float
         Probability that a pair with several answers misleads: all annotators see the opposite of what is
         true, and answer that. Their mistakes are independent otherwise.
@@ -73,6 +75,7 @@ class Answers:
         self.pair = np.arange(m) if pair is None else pair
         self.who = np.zeros(must.size, dtype=np.intp) if who is None else who
         self.annotators = int(self.who.max()) + 1
+        self.right: Mask = np.zeros(m, dtype=bool)
         self.several = np.bincount(self.pair, minlength=m) > 1
         self.sender = np.concatenate([i, j])
         receiver = np.concatenate([j, i])
@@ -80,7 +83,8 @@ class Answers:
         self.sums = sp.csr_array((np.ones(2 * m), (receiver, np.arange(2 * m))), shape=(n, 2 * m))
 
     def __len__(self) -> int:
-        return self.must.size
+        """The number of answers that may be wrong."""
+        return int(np.sum(~self.right[self.pair]))
 
     def misleading(self, share: float) -> Answers:
         """The same answers, if this share of the pairs with several answers misleads."""
@@ -117,7 +121,7 @@ class Answers:
     def _of_seen(self, rates: ArrayLike) -> Array:
         """The logarithms of `log_likelihood` if no pair misleads."""
         table = np.broadcast_to(np.asarray(rates, dtype=float), (self.annotators, 2))
-        one, two = table[self.who].T
+        one, two = np.where(self.right[self.pair], LEAST, table[self.who].T)
         of_one, of_two = np.where(self.must, 1 - one, one), np.where(self.must, two, 1 - two)
         return np.stack([np.bincount(self.pair, np.log(part), self.i.size) for part in (of_one, of_two)])
 

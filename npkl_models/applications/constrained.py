@@ -19,7 +19,7 @@ from npkl_models.applications.clustering import centres_of, check_clusters, memb
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import UNIT, Array, Index
 from npkl_models.linalg.owned import whole_number
-from npkl_models.model.colouring import coloured, neighbours, of_pairs
+from npkl_models.model.colouring import coloured, neighbours, of_pairs, undecided
 from npkl_models.model.pairs import Pairs
 
 
@@ -52,6 +52,7 @@ class Assignment:
         self.count, self.group = (n, np.arange(n)) if pairs is None else pairs.groups()
         self.gather = membership(self.group, self.count)
         self.size = np.bincount(self.group, minlength=self.count)
+        self.given = pairs, names
         self.least, self.most = _sizes(n, k, size_min, size_max, self.size)
         self.near = [set[int]()] * self.count if pairs is None else neighbours(pairs)[0]
 
@@ -77,7 +78,8 @@ class Assignment:
             closed = {taken.get(other) for other in self.near[g]}
             free = [c for c in ranked[g].tolist() if c not in closed]
             if not free:
-                colours, _ = coloured(self.near, cost.shape[1], ranked)
+                k = cost.shape[1]
+                colours = coloured(self.near, k, ranked)[0] or coloured(self.near, k)[0]
                 return self._by_sizes(cost) if colours is None else np.array(colours, dtype=np.intp)
             taken[g] = labels[g] = free[0]
         return labels
@@ -101,6 +103,9 @@ class Assignment:
         )  # fmt: skip
         if found.x is None:
             why = "none, as a search shows" if found.status == 2 else "a search that is too long"
+            pairs, names = self.given
+            unsure = "" if pairs is None else undecided(pairs, k, names)
+            why += f"; a search does not decide these cannot-links: {unsure}" if unsure else ""
             raise ProblemError(
                 f"pairs, size_min and size_max must be such that {k} clusters of {self.least} to {self.most} "
                 f"points keep them, got {why}"

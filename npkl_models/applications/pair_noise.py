@@ -110,7 +110,7 @@ def pair_noise(
     graph : sparse matrix of shape (n, n)
         Affinities of neighbouring points, or a Laplacian.
     pairs : Pairs
-        The answers. Their confidences are not used.
+        The answers. An answer of infinite confidence is right; other confidences are not used.
     starts : sequence of ndarray of int, shape (n,)
         First clusters of the points, from 0 to n_clusters - 1; for example by k-means on a learnt kernel.
     n_clusters : int
@@ -146,9 +146,10 @@ def pair_noise(
     if not (starts or as_they_are or others):
         raise ProblemError("starts must hold at least one partition of the points, got none")
     fixed = None if noise == "auto" else rate(noise)
-    mean = neighbour_mean(graph)
+    mean, right = neighbour_mean(graph), np.isinf(pairs.confidence)
     if annotated is None:
         answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
+        answers.right = right
     else:
         answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
     witnesses = Witnesses(scaled_edges(graph), answers, fixed)
@@ -158,7 +159,7 @@ def pair_noise(
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
     must, rates = pairs.sign > 0, (one, two)
-    wrong = np.where(must, 1 - whole.together, whole.together)
+    wrong = np.where(right, 0.0, np.where(must, 1 - whole.together, whole.together))
     judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
     return PairNoise(pairs.ends, must, wrong, whole.points, *judged)
 

@@ -68,12 +68,13 @@ class Witnesses:
 
     def _counted(self, seen: Array) -> tuple[Array, Array]:
         """Rates from the probability (m,) that annotators saw one cluster."""
-        answers = self.answers
-        same, nobody = seen[answers.pair], np.zeros(len(answers), dtype=np.intp)
-        every = counted_rates(answers.must, same, nobody, np.full((1, 2), BEFOREHAND))
+        answers, nobody = self.answers, np.zeros(len(self.answers), dtype=np.intp)
+        doubtful = ~answers.right[answers.pair]
+        same, must, who = seen[answers.pair][doubtful], answers.must[doubtful], answers.who[doubtful]
+        every = counted_rates(must, same, nobody, np.full((1, 2), BEFOREHAND))
         own = every
         if answers.annotators > 1:
-            own = counted_rates(answers.must, same, answers.who, np.tile(every, (answers.annotators, 1)))
+            own = counted_rates(must, same, who, np.tile(every, (answers.annotators, 1)))
         return np.clip(every[0], RATES[0], RATES[-1]), np.clip(own, RATES[0], RATES[-1])
 
     def of_answers(self, labels: Index, rates: Array, answers: Answers | None = None) -> float:

@@ -37,7 +37,7 @@ class Compared:
 
     def distances(self, V: Array) -> tuple[Array, Array]:
         """The squared distances of a factor V (n x r): the near ones and the far ones."""
-        squared = _row_squares(self.differences @ V)
+        squared = row_squares(self.differences @ V)
         return squared[: self.m], squared[self.m :]
 
     def descend(
@@ -54,7 +54,7 @@ class Compared:
         def value(flat: Array) -> tuple[float, Array]:
             W = np.concatenate([V[:held], flat.reshape(shape)])
             between = self.differences @ W
-            squared = _row_squares(between)
+            squared = row_squares(between)
             total, of_near, of_far = rule(squared[: self.m], squared[self.m :])
             between *= np.concatenate([of_near, of_far])[:, None]
             gradient = np.asarray(self.back @ between)[held:].ravel() + penalty * flat
@@ -65,7 +65,7 @@ class Compared:
         return np.concatenate([V[:held], np.asarray(found.x).reshape(shape)])
 
 
-def _row_squares(E: Array) -> Array:
+def row_squares(E: Array) -> Array:
     """Squared lengths of the rows; a product with a vector of ones is quicker than a sum of short rows."""
     return np.asarray((E * E) @ np.ones(E.shape[1]))
 

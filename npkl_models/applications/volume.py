@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import principal
 from npkl_models.applications.embedding import coordinates, held, scree
-from npkl_models.applications.refine import row_differences
+from npkl_models.applications.refine import row_differences, row_squares
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.formulations import mve
 from npkl_models.formulations.volume import turned
@@ -99,7 +99,7 @@ def minimum_volume(
     settled, aim = False, np.inf
     problem = mve(X, size, **formulation)
     smooth = problem.losses == problem.terms and problem.regularizer.spectral is None
-    while len(objectives) < max_steps and not settled:
+    while len(objectives) < max_steps:
         solution = problem.solve(backend, **given)
         if solution.V is None:
             if best is None:
@@ -113,6 +113,8 @@ def minimum_volume(
         best = solution
         objectives.append(value)
         shares.append(held(V, size))
+        if settled:
+            break
         if smooth:
             V = _descended(problem, V, size)
         aim = volume_objective(problem, V, size)
@@ -124,25 +126,25 @@ def minimum_volume(
 
 
 def _descended(problem: Problem, V: Array, size: int) -> Array:
-    """A factor of lower objective, by L-BFGS from the factor V (n x r)."""
+    """A factor of lower objective, by L-BFGS; the first columns stand for the first eigenvectors (Ky Fan)."""
     V = principal(V - V.mean(axis=0))
+    sign = np.repeat([-2.0, 2.0], [size, V.shape[1]])[: V.shape[1]]
     ends = [term.functional.indices for term in problem.losses]
     apart = [row_differences(one[0], one[1], problem.n) for one in ends]
+    parts = [(term, E, E.T.tocsr()) for term, E in zip(problem.losses, apart, strict=True)]
 
     def value(flat: Array) -> tuple[float, Array]:
-        W = flat.reshape(V.shape)
-        W = W - W.mean(axis=0)
-        values, axes = np.linalg.eigh(W.T @ W)
-        total, first = float(values.sum() - 2 * values[-size:].sum()), axes[:, -size:]
-        slope = 2 * W - 4 * (W @ first) @ first.T
-        for term, E in zip(problem.losses, apart, strict=True):
+        W = flat.reshape(V.shape)  # centred, as its start and all slopes
+        slope = sign * W
+        total = float(np.vdot(W, slope)) / 2
+        for term, E, back in parts:
             D = E @ W
-            z = np.einsum("er,er->e", D, D)
+            z = row_squares(D)
             total += term.value(z)
-            slope += 2 * (E.T @ (term.derivative(z)[:, None] * D))
+            slope += back @ (2 * term.derivative(z)[:, None] * D)
         return total, (slope - slope.mean(axis=0)).ravel()
 
-    found = minimize(value, V.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 1_000, "ftol": 1e-7})
+    found = minimize(value, V.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 1_000, "ftol": 3e-9})
     return np.asarray(found.x).reshape(V.shape)
 
 

@@ -88,12 +88,12 @@ class Named:
             out.append(found)
         return np.stack(out, axis=1) if len(out) > 1 or role == "x" else out[0]
 
-    def weights(self) -> Array | None:
-        """The column of positive weights; None if there is none."""
+    def weights(self, endless: bool = False) -> Array | None:
+        """The column of positive weights, perhaps ``endless`` ones; None if there is none."""
         if "weight" not in self.texts:
             return None
-        rule = "a weight must be a positive number"
-        out = self.numbers("weight", rule)
+        rule = "a weight must be a positive number" + ", or inf for a pair that must hold" * endless
+        out = self.numbers("weight", rule, empty=0.0 if endless else None)
         self.check("weight", out == 0, rule)
         return out
 

@@ -147,7 +147,7 @@ def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
     with gate(Path(path), "a csv of pairs"):
         found = read_named(path, "a csv of pairs", PAIRS, ORDERS, ids, frozenset(WORDS))
         ends = np.stack([_points(found, end, n, ids) for end in ("i", "j")], axis=1)
-        weight, annotator = found.weights(), found.texts.get("annotator")
+        weight, annotator = found.weights(endless=True), found.texts.get("annotator")
         found.check("annotator", map(is_missing, annotator or ()), "must name an annotator")
         if weight is not None and annotator is not None:
             raise ProblemError(f"{path} must have a column of weights or of annotators, got both")

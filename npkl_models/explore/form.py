@@ -152,10 +152,11 @@ def _read_no_other_file(own: Mapping[str, Any], files: Mapping[str, Path]) -> No
 
 
 def with_mistakes(pairs: Pairs, share: float, seed: int = 0) -> Pairs:
-    """The same pairs, with the other kind for a share of them, drawn by a seed."""
-    sign = np.array(pairs.sign)
-    sign[np.random.default_rng(seed).choice(len(sign), round(share * len(sign)), replace=False)] *= -1
-    return Pairs.from_arrays(pairs.ends, sign, pairs.n)
+    """The same pairs, with the other kind for a share of those that need not hold, drawn by a seed."""
+    must, soft = pairs.sign > 0, np.flatnonzero(np.isfinite(pairs.confidence))
+    must[np.random.default_rng(seed).choice(soft, round(share * soft.size), replace=False)] ^= True
+    weights = None if pairs.weights is None else pairs.weights[np.argsort(~must, kind="stable")]
+    return Pairs(pairs.n, pairs.ends[must], pairs.ends[~must], weights)
 
 
 def changer(share: float, seed: int) -> Change:

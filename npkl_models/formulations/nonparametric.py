@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.pair_terms import matching, pair_term
+from npkl_models.formulations.pair_terms import matching, pair_terms
 from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number
 from npkl_models.model.losses import Loss, get_loss
@@ -54,7 +54,7 @@ def npkl(
         )
     matching(L, pairs)
     regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
-    return Problem(L, (pair_term(pairs, chosen, pairs.sign, weight),), regularizer, name="npkl")
+    return Problem(L, pair_terms(pairs, chosen, pairs.sign, weight), regularizer, name="npkl")
 
 
 def simple_npkl(
@@ -102,7 +102,7 @@ def simple_npkl(
     matching(L, pairs)
     return Problem(
         L,
-        (pair_term(pairs, chosen, pairs.sign, weight),),
+        pair_terms(pairs, chosen, pairs.sign, weight),
         TracePower(p, bound=trace_bound, penalty=penalty),
         name="simple_npkl",
     )

@@ -13,14 +13,33 @@ from npkl_models.linalg import Array, Matrix
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, Functional
-from npkl_models.model.losses import Loss
+from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.terms import LossTerm
 
 
-def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
-    """The loss term of all pairs; each loss is weighted by the confidence of its pair."""
-    return LossTerm(Entries(pairs.n, (pairs.i, pairs.j)), loss, target, weight * pairs.confidence)
+def pair_terms(
+    pairs: Pairs, loss: str | Loss, target: Array, weight: float
+) -> tuple[LossTerm | Constraint, ...]:
+    """The loss of all pairs, each weighted by its confidence; pairs of infinite confidence are constraints.
+
+    Their losses are 0. A ProblemError says so if the loss does not tell which values have the loss 0.
+    """
+    entries, hard = Entries(pairs.n, (pairs.i, pairs.j)), np.isinf(pairs.confidence)
+    if not hard.any():
+        return (LossTerm(entries, loss, target, weight * pairs.confidence),)
+    kind, t, soft = get_loss(loss), target[hard], ~hard
+    box = kind.box(t, np.ones(t.size))
+    if not (kind.nonnegative and kind.separable and (kind.value(box.b, t) == 0).all()):
+        raise ProblemError(
+            f"pairs must have finite weights with the {kind.name} loss, which has no known zero, got "
+            f"{t.size} infinite ones; square, hinge and squared_hinge hold them, and hard_pcp holds all pairs"
+        )
+    low, high = np.where(box.lower < 0, box.b, -np.inf), np.where(box.upper > 0, box.b, np.inf)
+    required = Constraint(entries.kept(hard), lower=low, upper=high, name="required pairs").by_kind()
+    if not soft.any():
+        return required
+    return LossTerm(entries.kept(soft), kind, target[soft], weight * pairs.confidence[soft]), *required
 
 
 def matching(L: Matrix, pairs: Pairs) -> int:

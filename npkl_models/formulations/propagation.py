@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
-from npkl_models.formulations.pair_terms import matching, pair_term
+from npkl_models.formulations.pair_terms import matching, pair_terms
 from npkl_models.linalg import Matrix
 from npkl_models.linalg.owned import positive_number, real_number
 from npkl_models.model.basis import Basis, shared_rows
@@ -134,12 +134,12 @@ def reg_pcp(basis: Basis, pairs: Pairs, *, cannot: float = 0.0) -> Problem:
     return Problem(sp.csr_array((basis.n, basis.n)), terms, basis=basis, name="reg_pcp")
 
 
-def _terms(pairs: Pairs, cannot: float, weight: float, own: float) -> tuple[LossTerm, LossTerm]:
+def _terms(pairs: Pairs, cannot: float, weight: float, own: float) -> tuple[LossTerm | Constraint, ...]:
     """The square losses of the pairs, and those of the diagonal with the weight ``own``."""
     instance(pairs, Pairs, "pairs")
     target, every = np.where(pairs.sign > 0, 1.0, cannot_target(cannot)), np.arange(pairs.n)
     diagonal = LossTerm(Entries(pairs.n, (every, every)), "square", 1.0, own, "diagonal")
-    return pair_term(pairs, "square", target, weight), diagonal
+    return *pair_terms(pairs, "square", target, weight), diagonal
 
 
 def cannot_target(cannot: float) -> float:

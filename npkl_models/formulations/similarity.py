@@ -85,8 +85,9 @@ def psde(
     basis = wavelets_of(graph) if features is None else _spanned(features, pairs.n)
     must = len(pairs.must_link)
     if trace_bound is None:
-        hard = similar == np.inf
-        L = near.adjoint((1.0 if hard else similar) * pairs.confidence[:must])
+        weight = similar * pairs.confidence[:must]
+        hard = bool(np.isinf(weight).any())  # then a solver finds whether the hinge is unbounded
+        L = near.adjoint(np.where(np.isinf(weight), 1.0, weight))
         _refuse_unbounded(pairs, L, None if features is None else basis, slack == "hinge" and not hard)
     regularizer = NoRegularizer() if trace_bound is None else TracePower(2, bound=trace_bound)
     cost = -sp.eye_array(pairs.n).tocsr()

@@ -84,12 +84,6 @@ def turned(problem: Problem, directions: Array) -> Problem:
     return replace(problem, cost=_cost(directions, problem.n, directions.shape[1]))
 
 
-def along(problem: Problem, V: Array) -> Problem:
-    """The step of an `mve` problem with the cost -tr(K K0), where K0 is the kernel of V (n x r), centred."""
-    centred = V - V.mean(axis=0)
-    return replace(problem, cost=sp.csr_array(-centred @ centred.T))
-
-
 def _cost(directions: ArrayLike, n: int, size: int) -> Matrix:
     axes = _axes(directions, n, size)
     return sp.csr_array(np.eye(n) - 2 * axes @ axes.T)

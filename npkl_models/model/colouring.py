@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from npkl_models.linalg import Index
 from npkl_models.model.mistakes import SHOWN, Finding
-from npkl_models.model.pairs import Pairs
+from npkl_models.model.pairs import Pairs, components
 
 WORK = 200_000  # groups that the search may look at: about a second
 
@@ -51,7 +53,7 @@ def _conflict(near: Sequence[set[int]], link: dict[tuple[int, int], list[int]], 
 
 def _too_many(near: Sequence[set[int]], k: int) -> list[tuple[int, int]]:
     """Edges that k colours cannot keep, and of which none may be left out, as far as short searches tell."""
-    core = whole = _refuted(near, set(range(len(near))).difference(_peeled(near, k)), k, WORK)
+    core = whole = next(filter(None, (_refuted(near, part, k, WORK) for part in _parts(near, k))))
     most = 2 * WORK // len(core)
     for v in whole:
         core = _refuted(near, core, k, most, v) or core
@@ -91,15 +93,38 @@ def coloured(
 ) -> tuple[list[int] | None, bool]:
     """Colours below k with different ones for neighbours, or None; and whether that is decided."""
     wish = [list(range(k))] * len(near) if preferred is None else preferred.tolist()
-    last = _peeled(near, k)
-    core = set(range(len(near))).difference(last)
-    colour, decided, _ = _searched(near, core, wish, symmetric=preferred is None)
-    if colour is None:
-        return None, decided
-    for v in reversed(last):
+    colour, most = [-1] * len(near), WORK
+    for part in _parts(near, k):
+        found, decided, _ = _searched(near, part, wish, preferred is None, most)
+        if found is None and decided:
+            return None, True
+        for v in part:
+            colour[v] = -1 if found is None else found[v]
+        most = most // 2 if found is None else most
+    if most < WORK:
+        return None, False
+    for v in reversed(_peeled(near, k)):
         taken = {colour[w] for w in near[v]}
         colour[v] = next(c for c in wish[v] if c not in taken)
     return colour, True
+
+
+def undecided(pairs: Pairs, k: int, names: Any) -> str:
+    """The cannot-links of the smallest part that a search neither colours nor refutes, in words, or ""."""
+    near, link = neighbours(pairs)
+    for part in _parts(near, k):
+        if _searched(near, part, [list(range(k))] * len(near), True)[:2] == (None, False):
+            ends = sorted(link[a, b] for a in part for b in near[a] & part if a < b)
+            return listed([way(pair, names) for pair in ends])
+    return ""
+
+
+def _parts(near: Sequence[set[int]], k: int) -> list[set[int]]:
+    """The vertices that are not peeled, as parts without an edge between them, small ones first."""
+    core = set(range(len(near))).difference(_peeled(near, k))
+    edges = [(v, w) for v in core for w in near[v] & core]
+    label = components(len(near), np.array(edges, dtype=np.intp).reshape(-1, 2))[1]
+    return sorted(({v for v in core if label[v] == one} for one in {*label[[*core]]}), key=len)
 
 
 def _peeled(near: Sequence[set[int]], k: int) -> list[int]:

@@ -39,8 +39,8 @@ class Pairs(Owner):
     must_link, cannot_link : array_like of int, shape (m, 2)
         Pairs of indices. The order within a pair does not matter, and a repeated pair counts once.
     weights : array_like of shape (n_must + n_cannot,), optional
-        Positive confidence of each pair, must-links first. It multiplies the loss of the pair. If weights
-        are given, no pair may be repeated.
+        Positive confidence of each pair, must-links first. It multiplies the loss of the pair; a pair of
+        the weight ``numpy.inf`` must hold. If weights are given, no pair may be repeated.
 
     Raises
     ------
@@ -81,10 +81,10 @@ class Pairs(Owner):
             weights = real_array(weights, "weights of pairs").ravel()
             if given != len(must) + len(cannot):
                 raise ProblemError("pairs with weights must not be repeated, got repeated pairs")
-            if weights.size != given or not (np.isfinite(weights).all() and (weights > 0).all()):
+            if weights.size != given or not (weights > 0).all():
                 raise ProblemError(
-                    f"weights must be {given} positive finite numbers, got {weights.size} in all, "
-                    f"{int(np.sum(~(weights > 0)))} of them not positive"
+                    f"weights must be {given} positive numbers, infinite for pairs that must hold, got "
+                    f"{weights.size} in all, {int(np.sum(~(weights > 0)))} of them not positive"
                 )
         set_fields(self, *map(frozen, (n, must, cannot, weights)))
 

@@ -71,4 +71,7 @@ def test_where_turns_and_colours_end_an_integer_program_goes_on(monkeypatch):
     """The most certain two take different clusters, and leave none to the third."""
     monkeypatch.setattr(constrained, "coloured", lambda *given: (None, False))
     costs = np.array([[0.0, 9.0], [8.0, 0.0], [1.0, 0.0]])
-    assert Assignment(3, 2, nm.Pairs(3, None, [(0, 2), (1, 2)]))(costs).tolist() == [0, 0, 1]
+    keep = Assignment(3, 2, nm.Pairs(3, None, [(0, 2), (1, 2)]))
+    assert keep(costs).tolist() == [0, 0, 1]
+    monkeypatch.setattr(constrained, "coloured", lambda near, k, *wish: (None if wish else [1, 1, 0], True))
+    assert keep(costs).tolist() == [1, 1, 0]  # the colours that are found without a wish

@@ -138,6 +138,11 @@ def test_errors_and_warnings_call_rows_by_their_names(how, side, words):
             nm.NPKLClustering(2, **how, **given).fit(rows, **side)
         with pytest.warns(UserWarning, match=r"do not keep m\d - m\d \("):
             nm.NPKLClustering(2, noise=None, **given).fit(rows, **CHAIN)
+        audit = (
+            nm.NPKLKernel(n_clusters=2, **given).fit(rows, cannot_link=[("m9", "m33"), ("m1", "m2")]).audit_
+        )
+        assert {*map(tuple, audit.ids)} == {("m9", "m33"), ("m1", "m2")}
+        assert audit.to_frame()["id_j"].tolist() == [f"m{j}" for j in audit.pairs[:, 1]]
     with pytest.raises(nm.ProblemError, match=r"self pairs \[\[3, 3\]\]"):
         nm.NPKLKernel().fit(pd.DataFrame(X, index=range(40, 218)), must_link=[(3, 3)])  # a position
 

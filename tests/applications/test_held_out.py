@@ -44,6 +44,12 @@ def test_searches_of_scikit_learn_split_pairs_over_all_points():
         turned = nm.Pairs(pairs.n, pairs.cannot_link, pairs.must_link)
         wrong = cross_val_score(kernel, X, cv=folds, params={"pairs": turned})
         plain = cross_val_score(kernel, X, cv=KFold(3, shuffle=True, random_state=0), params={"pairs": pairs})
+        learner, sizes = nm.KernelMetricLearner(), {"n_landmarks": [30, 100]}
+        chosen = GridSearchCV(learner, sizes, cv=folds, error_score="raise").fit(X, pairs=pairs)
+    near = chosen.best_estimator_.pair_distance(pairs.ends)
+    rank = (near[pairs.sign > 0][:, None] < near[pairs.sign < 0]).mean()
+    assert chosen.best_estimator_.score(X, pairs=pairs) == pytest.approx(rank)
+    assert chosen.best_score_ > 0.9 > 0.8 > learner.fit(X, pairs=turned).score(X, pairs=pairs)
     by_hand = [clone(kernel).fit(X, pairs=train).score(X, pairs=held) for train, held in parts]
     every = {(i, j) for _, held in parts for i, j in zip(held.i.tolist(), held.j.tolist(), strict=True)}
     assert len(every) == sum(len(held) for _, held in parts) > 0.9 * len(pairs)

@@ -10,6 +10,7 @@ import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.constrained import Assignment, log_costs
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
+from npkl_models.applications.estimators.side import weighed
 from npkl_models.applications.scores import separation, weighted_rand_index
 from npkl_models.model.colouring import broken_by
 
@@ -47,6 +48,27 @@ def test_pairs_without_noise_are_kept(formulation):
             np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.filterwarnings("ignore::npkl_models.applications.estimators.noisy.WrongPairsWarning")
+@pytest.mark.parametrize("noise", ["auto", None])
+def test_a_pair_of_infinite_weight_is_kept_among_pairs_that_may_be_wrong(noise):
+    sure, lost = np.arange(24) % 5 == 0, 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, pairs = rng.normal(size=(40, 4)), nm.Pairs.from_labels(rng.integers(3, size=40), 12, 12, seed)
+        hard = nm.Pairs(40, pairs.must_link, pairs.cannot_link, np.where(sure, np.inf, 0.5))
+        model, plain = (nm.NPKLClustering(3, noise=noise).fit(X, pairs=one) for one in (hard, pairs))
+        met, before = (
+            (one.labels_[pairs.i] == one.labels_[pairs.j]) == (pairs.sign > 0) for one in (model, plain)
+        )
+        assert met[sure].all()
+        assert 0 < model.score(X, pairs=hard) <= 1
+        lost += np.sum(~before[sure])
+        wrong = 1 - model.pair_weights_ if noise is None else model.audit_.noise.wrong
+        assert wrong[sure].max() == 0.0
+        assert len(weighed(hard, np.arange(40) != pairs.i[0])) < 24  # a point of weight 0 has no pair
+    assert lost or noise is None
+
+
 @pytest.mark.parametrize(("must", "cannot", "words"), [
     ([(0, 1), (1, 2)], [(0, 2)], "0-2 the chain 0-1-2"),
     ([], [(0, 1), (1, 2), (2, 0)], "2 clusters cannot keep the 3 cannot-links: 0-1, 0-2, 1-2 are all apart"),
@@ -56,6 +78,12 @@ def test_pairs_that_no_labels_keep_are_refused_where_all_are_right(must, cannot,
     for more in ({"noise": 0.0}, {"hard": True}, {"hard": True, "noise": None}):
         with pytest.raises(nm.ProblemError, match=words):
             nm.NPKLClustering(2, **more).fit(X, must_link=must, cannot_link=cannot)
+    weights = np.full(len(must) + len(cannot), np.inf)
+    with pytest.raises(nm.ProblemError, match=words):
+        nm.NPKLClustering(2).fit(X, pairs=nm.Pairs(12, must, cannot, weights))
+    weights[0] = 1.0
+    with pytest.warns(WrongPairsWarning, match="the labels do not keep 0-1"):
+        nm.NPKLClustering(2).fit(X, pairs=nm.Pairs(12, must, cannot, weights))
 
 
 def test_opposite_answers_of_annotators_are_refused_where_all_are_right():

@@ -213,6 +213,8 @@ def test_what_cannot_be_measured_is_refused():
     ):
         with pytest.raises(nm.NPKLError, match=words):
             KernelMetricLearner(kernel="precomputed").fit(K, must_link=[[0, 1]])
+    with pytest.raises(nm.NPKLError, match="finite weights for a metric.* got 2 infinite"):
+        KernelMetricLearner().fit(X, pairs=nm.Pairs(len(X), [[0, 1], [2, 3]], None, [np.inf, np.inf]))
     with pytest.raises(nm.NPKLError, match="all the same"):
         KernelMetricLearner().fit(np.ones((5, 2)))
     with pytest.raises(nm.NPKLError, match="column for each of the 2 axes"):

@@ -6,7 +6,6 @@ import pytest
 import npkl_models as nm
 from npkl_models.applications.embedding import held
 from npkl_models.applications.volume import minimum_volume, volume_objective
-from npkl_models.formulations.volume import along
 
 
 def noisy_arc(n=30, seed=0):
@@ -90,14 +89,3 @@ def test_what_cannot_be_is_refused():
         minimum_volume(X, 2, max_steps=0)
     line = np.arange(12.0)[:, None]
     assert minimum_volume(line, 2, n_neighbors=2, max_steps=3).coordinates.shape == (12, 2)
-
-
-def test_steps_along_the_kernel_itself_make_its_square_grow():
-    """Eq. (32) of Zhuang, Tsang & Hoi as printed: the next step takes the last kernel."""
-    problem = along(nm.mve(noisy_arc(), 1, n_neighbors=4, C=np.inf), noisy_arc())
-    squares = []
-    for _ in range(4):
-        V = problem.solve("interior", tol=1e-7).V
-        squares.append(np.sum((V.T @ V) ** 2))
-        problem = along(problem, V)
-    assert np.all(np.diff(squares) >= -1e-6 * squares[0])

@@ -74,6 +74,7 @@ def test_a_first_pair_is_never_a_header(tmp_path, first):
         ("kind,j,i\nsame,1,0\ndifferent,2,1\n", None, None),
         ("left_id,right_id,match\n0,1,yes\n1,2,no\n", None, None),
         ("id1,id2,label,confidence\n1,2,0,0.25\n0,1,1,2\n", [2, 0.25], None),
+        ("i,j,kind,weight\n1,2,0,inf\n0,1,1,2\n", [2, np.inf], None),
         ("annotator,i,j,kind\nann,0,1,True\nbob,1,2,False\n", None, ["ann", "bob"]),
         ("i,j,y\n0.0,1.0,1.0\n1.0,2.0,-1.0\n", None, None),
     ],

@@ -86,6 +86,9 @@ def test_wrong_pairs_are_a_share_and_the_code_has_them():
     before = set(map(tuple, pairs.must_link.tolist()))
     after = set(map(tuple, turned.must_link.tolist()))
     assert len(before ^ after) == 2
+    sure = nm.Pairs(6, pairs.must_link, pairs.cannot_link, [np.inf] * 4 + [3.0] * 4)
+    changed = with_mistakes(sure, 1.0)
+    assert changed.must_link[changed.confidence[:8] == np.inf].tolist() == pairs.must_link.tolist()
     form = Form.of({"n": 30, "wrong": 0.2}, {})
     made, space = form.made(), {}
     exec(answers.solve_code(made, form), space)

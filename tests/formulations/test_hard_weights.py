@@ -13,6 +13,14 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(10, 2))
 ANSWERS = ordinal_answers(X, 60, random_state=0)
 NOISY = X @ X.T + rng.normal(size=(10, 10))
+POINTS = rng.normal(size=(24, 3))
+L = nm.laplacian(POINTS, n_neighbors=4, shift=0.1)
+GIVEN = nm.Pairs.from_labels(np.arange(24) % 3, 6, 6, random_state=0)
+TERMS = {
+    "pcp": lambda pairs: nm.pcp(L, pairs, cannot=-0.5),
+    "hinge": lambda pairs: nm.npkl(L, pairs, loss="hinge", row_norm=2.0),
+    "simple_npkl": lambda pairs: nm.simple_npkl(L, pairs, loss="huber", trace_bound=200.0),
+}
 
 
 def agree(problem):
@@ -23,16 +31,15 @@ def agree(problem):
     return found
 
 
-@pytest.mark.parametrize("C", [(np.inf, 5.0), (50.0, np.inf), np.inf])
+@pytest.mark.parametrize("C", [(np.inf, 5.0), (50.0, np.inf), np.inf, 3.0])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_similarities_hold(C, loss):
-    found = agree(nm.psde(RING, C=C, loss=loss))
+    weights = np.where(np.arange(len(RING)) % 2, np.inf if C == 3.0 else 1.0, 1.0)
+    found = agree(nm.psde(nm.Pairs(12, RING.must_link, RING.cannot_link, weights), C=C, loss=loss))
     d = np.diag(found.K)
-    D = d[:, None] + d - 2 * found.K
-    similar, dissimilar = (D[tuple(links.T)] for links in (RING.must_link, RING.cannot_link))
-    weights = C if isinstance(C, tuple) else (C, C)
-    assert similar.max() <= 1 + 1e-6 or weights[0] < np.inf
-    assert dissimilar.min() >= 1 - 1e-6 or weights[1] < np.inf
+    short = RING.sign * (d[RING.i] + d[RING.j] - 2 * found.K[RING.i, RING.j] - 1)
+    hard = np.isinf(np.repeat(np.broadcast_to(C, 2), len(RING) // 2) * weights)
+    assert short[hard].max() <= 1e-6
 
 
 def test_similarities_that_cannot_hold_are_named():
@@ -75,3 +82,21 @@ def test_contradicting_answers_are_infeasible():
         assert any(found.kind == "contradiction" for found in problem.diagnose())
     with pytest.raises(nm.ProblemError, match="must be positive"):
         nm.ordinal([(0, 1, 2)], 3, weights=[np.nan])
+
+
+def weighted(weight, share):
+    return nm.Pairs(24, GIVEN.must_link, GIVEN.cannot_link, np.where(np.arange(12) < 12 * share, weight, 1.0))
+
+
+@pytest.mark.parametrize("share", [0.7, 1.0])
+@pytest.mark.parametrize("name", TERMS)
+def test_pairs_hold_as_the_limit_of_large_weights(name, share):
+    found, near = agree(TERMS[name](weighted(np.inf, share))), TERMS[name](weighted(1e6, share)).solve("sdp")
+    assert near.certificate.bound <= found.objective * (1 + 1e-6)
+    assert near.objective == pytest.approx(found.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "linear"])
+def test_pairs_that_no_loss_can_hold_are_refused(loss):
+    with pytest.raises(nm.ProblemError, match=f"the {loss} loss, which has no known zero, got 6 infinite"):
+        nm.simple_npkl(L, weighted(np.inf, 0.5), loss=loss, trace_bound=9.0)

@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_059),
-    "lines of tests": (lambda: lines(TESTS), 30_890),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_170),
+    "lines of tests": (lambda: lines(TESTS), 30_966),
     "numeric constants at module level": (lambda: constants(PACKAGE), 625),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_070),

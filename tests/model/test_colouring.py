@@ -1,11 +1,13 @@
 """Whether k clusters can keep pairs: against all assignments, and what is named."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.applications import constrained
 from npkl_models.model.colouring import WORK, broken_by, coloured, in_words, neighbours
 from npkl_models.model.diagnosis import diagnose
 
@@ -62,6 +64,19 @@ def test_a_search_that_is_too_long_says_nothing():
     assert coloured(neighbours(pairs)[0], 4) == (None, False)
     assert diagnose(pairs, 4) == ()
     assert diagnose(pairs, 12) == ()  # this one is coloured
+
+
+def test_the_smallest_part_that_a_search_does_not_decide_is_named(monkeypatch):
+    """And a part that is refuted is found beside it."""
+    rng, names = np.random.default_rng(0), [f"p{k}" for k in range(400)]
+    ends = [first + rng.integers(size, size=(9 * size // 2, 2)) for first, size in ((0, 120), (120, 200))]
+    small, large = (part[part[:, 0] != part[:, 1]] for part in ends)
+    pairs = nm.Pairs(400, None, np.concatenate([large, small, [[330, 331]]]))
+    monkeypatch.setattr(constrained, "milp", lambda *given, **more: SimpleNamespace(x=None, status=1))
+    with pytest.raises(nm.ProblemError, match="too long; .* these cannot-links: p0 - "):
+        constrained.Assignment(400, 4, pairs, names=names)(rng.random((400, 4)))
+    clique = [[i, j] for i in range(330, 335) for j in range(i) if j >= 330]
+    assert "are all apart" in str(*diagnose(nm.Pairs(400, None, np.concatenate([small, clique])), 4))
 
 
 def test_a_wish_is_followed_where_it_may_be():

@@ -26,7 +26,7 @@ def test_pairs_are_ordered_and_distinct():
         ((5, [], []), "at least one must-link or cannot-link"),
         ((5, [(0.5, 1)], []), "of shape .m, 2. must hold"),
         ((5, [(0, 1, 2)], []), r"integers of shape \(m, 2\)"),
-        ((5, [(0, 1)], [], [-1.0]), "positive finite numbers"),
+        ((5, [(0, 1)], [], [-1.0]), "positive numbers"),
         ((5, [(0, 1)], [], [1.0, 2.0]), "weights must be 1 positive"),
         ((5, [(0, 1), (1, 0)], [], [1.0, 2.0]), "pairs with weights must not be repeated"),
     ],

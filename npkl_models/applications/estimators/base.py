@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -24,8 +24,8 @@ from npkl_models.applications.clustering import principal
 from npkl_models.applications.estimators.given import GIVEN, by_affinities, check, names_of, read
 from npkl_models.applications.estimators.noisy import answered, before
 from npkl_models.applications.estimators.side import (
+    PairScored,
     collected,
-    every_pair,
     landmark_pairs,
     trusted,
     weighed,
@@ -59,7 +59,7 @@ CHOICES = {"pcp": ("cannot",), "npkl": ("loss",), "simple_npkl": ("loss",), "har
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KernelEstimator(SolvedEstimator):
+class KernelEstimator(PairScored, SolvedEstimator):
     """Base class of the estimators, with their shared parameters."""
 
     formulation: str | Callable[[Matrix, Pairs, float], Problem] = "pcp"
@@ -101,7 +101,8 @@ class KernelEstimator(SolvedEstimator):
         model = self._model()
         if model is not None and self.supervised_ and len(pairs.cannot_link):
             limit: Any = keywords(self.options).get("time_limit")
-            self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
+            audit, found = before(L, pairs, *model, (seed, limit), self._answered)
+            self.audit_ = replace(audit, names=self._names)
             self.pair_weights_ = found.weights
             if found.annotator_rates is not None:
                 self.annotator_rates_ = found.annotator_rates
@@ -127,7 +128,6 @@ class KernelEstimator(SolvedEstimator):
     __metadata_request__fit = dict.fromkeys(
         ("must_link", "cannot_link", "pairs", "y_pairs", "annotator"), True
     )
-    __metadata_request__score = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
@@ -200,43 +200,6 @@ class KernelEstimator(SolvedEstimator):
         self.factor_ = self._shaped(principal(self._learnt(solution, points)))
         self._finish(seed, weight)
         return self
-
-    def score(
-        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
-        y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """How well the estimator predicts pairs, from 0 to 1; use pairs that `fit` has not seen.
-
-        The score of clusters is the mean of two shares: must-links within a cluster, and cannot-links
-        across. The score of a kernel is the area under the ROC curve: how often a must-link has a larger
-        cosine than a cannot-link.
-
-        Parameters
-        ----------
-        X : array_like, sparse or DataFrame of shape (m, d)
-            Points of the training set, or new points.
-        y : array_like of shape (m,), optional
-            Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of
-            known class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
-        must_link, cannot_link, pairs, y_pairs
-            Pairs of rows of this X, as in `fit`; each counts by its confidence.
-        sample_weight : array_like of shape (m,), optional
-            Weights of the points, which the confidences are multiplied by, as in `fit`.
-        """
-        count = X.shape[0] if hasattr(X, "shape") else len(X)
-        if y is not None and all(one is None for one in (must_link, cannot_link, pairs, y_pairs)):
-            held = every_pair(y, count)
-        else:
-            held = collected(count, names_of(X), y, must_link, cannot_link, pairs, y_pairs)
-        if held is None:
-            raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return self._told(X, weighed(held, weight))
-
-    @abstractmethod
-    def _told(self, X: Any, held: Pairs) -> float:
-        """The score of pairs of points."""
 
     def _shaped(self, factor: Array) -> Array:
         """The factor with the number of columns that the estimator asks for."""

@@ -20,7 +20,7 @@ from npkl_models.applications.constrained import Assignment, log_costs, settled
 from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.applications.estimators.noisy import RATE, wanted, warn_of_wrong
 from npkl_models.applications.estimators.solved import COUNT
-from npkl_models.applications.held_out import share_met
+from npkl_models.applications.held_out import share_met, softened, some_pairs
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
@@ -68,8 +68,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Target of the cannot-links in "pcp". "auto" is -1 / (n_clusters - 1), which makes the clusters the
         vertices of a simplex.
     hard : bool
-        Whether the labels keep all pairs. An error names the conflict if no labels do: a chain of must-links,
-        or cannot-links that need more clusters.
+        Whether the labels keep all pairs, and not only those of infinite weight. An error names the conflict
+        if no labels do: a chain of must-links, or cannot-links that need more clusters.
     size_min, size_max : int
         Least and largest number of training points in each cluster; None for no largest number.
     n_jobs, verbose : int or None, and bool or int
@@ -86,8 +86,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Probability of each cluster at each training point; None without a model of wrong pairs.
     audit_ : Audit or None
         The pairs with the probability that each is wrong, the most suspicious first, by the first kernel
-        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs. With
-        few pairs these probabilities rank the pairs and are uncertain themselves.
+        (`npkl_models.applications.audit.audit_pairs`), and ``ids`` with the names of their rows, as errors
+        have them; None without a model of wrong pairs. With few pairs these probabilities rank the pairs and
+        are uncertain themselves.
     pair_weights_ : ndarray of shape (m,)
         The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
         right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
@@ -118,7 +119,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice: the first kernel
     has small weights of the pairs, and the model finds ``pair_weights_``, with which ``solution_`` is learnt.
     The model reads no confidences and no weights of points. There is none without a cannot-link, and none in
-    "hard_pcp".
+    "hard_pcp". Only a pair of infinite confidence is right in the model, and in the kernel it counts as the
+    most confident of the other pairs, at least 1.
 
     Examples
     --------
@@ -168,12 +170,15 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         simplex = self.formulation == "pcp" and self._target() < 0
         apart = self.supervised_ and len(pairs.cannot_link) > 0
         self._axes = self.n_clusters if simplex and apart else None
-        kept = pairs if self.supervised_ and (self.hard or self.noise == 0.0) else None
+        all_right = self.hard or self.noise == 0.0
+        hard = np.isinf(pairs.confidence) | all_right
+        kept = some_pairs(pairs, hard, pairs.confidence) if self.supervised_ and hard.any() else None
         if kept is not None and self._answered is not None:
             self._answered.agree(self._names)
         sizes = self.size_min, self.size_max, self._names
         self._keep = Assignment(pairs.n, self.n_clusters, kept, *sizes) if kept or any(sizes[:2]) else None
-        return super()._trusted(L, pairs, seed)
+        learnt = super()._trusted(L, pairs, seed)
+        return learnt and softened(learnt)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         Z, k = self._space(self.factor_), self.n_clusters

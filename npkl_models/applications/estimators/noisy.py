@@ -17,6 +17,7 @@ from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.given import Names
 from npkl_models.applications.estimators.side import positions, trusted
+from npkl_models.applications.held_out import softened
 from npkl_models.applications.pair_noise import PairNoise
 from npkl_models.errors import ProblemError, calling
 from npkl_models.formulations import pcp
@@ -92,9 +93,11 @@ def before(
         heard = trusted(pairs, np.maximum(annotated.weights, LEAST))
         assert heard is not None
         pairs = heard
-    problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
+    problem = pcp(L, softened(pairs), gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
-    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=FEW_STARTS)
+    audit = audit_pairs(
+        solution, k, noise=noise, annotated=annotated, pairs=pairs, random_state=seed, n_init=FEW_STARTS
+    )
     assert audit.noise is not None
     return audit, audit.noise
 

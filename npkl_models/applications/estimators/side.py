@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import suppress
 from numbers import Real
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from npkl_models.applications.estimators.given import Names
+from npkl_models.applications.estimators.given import Names, names_of
 from npkl_models.applications.held_out import some_pairs
 from npkl_models.errors import ProblemError, calling
 from npkl_models.linalg import Array, Index
@@ -23,6 +24,49 @@ from npkl_models.model.sampling import is_label, labelled, signs
 
 EVERY = 1_000  # the largest number of points whose pairs are all scored
 RESTARTS = 10  # restarts of the k-means that finds landmarks
+
+
+class PairScored:
+    """An estimator that has a score of pairs."""
+
+    __metadata_request__score = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
+        y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """How well the estimator predicts pairs, from 0 to 1; use pairs that `fit` has not seen.
+
+        The score of clusters is the mean of two shares: must-links within a cluster, and cannot-links
+        across. The score of a kernel is the area under the ROC curve: how often a must-link has a larger
+        cosine than a cannot-link, or in a metric a smaller distance.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (m, d)
+            Points of the training set, or new points.
+        y : array_like of shape (m,), optional
+            Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of
+            known class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
+        must_link, cannot_link, pairs, y_pairs
+            Pairs of rows of this X, as in `fit`; each counts by its confidence.
+        sample_weight : array_like of shape (m,), optional
+            Weights of the points, which the confidences are multiplied by, as in `fit`.
+        """
+        count = X.shape[0] if hasattr(X, "shape") else len(X)
+        if y is not None and all(one is None for one in (must_link, cannot_link, pairs, y_pairs)):
+            held = every_pair(y, count)
+        else:
+            held = collected(count, names_of(X), y, must_link, cannot_link, pairs, y_pairs)
+        if held is None:
+            raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        return self._told(X, weighed(held, weight))
+
+    @abstractmethod
+    def _told(self, X: Any, held: Pairs) -> float:
+        """The score of pairs of points."""
 
 
 def spanning_pairs(y: ArrayLike) -> Pairs:
@@ -150,15 +194,17 @@ def weighed(pairs: Pairs, sample_weight: Array | None) -> Pairs:
     """Each confidence times the geometric mean of its two points' weights; a weight of 0 removes the pair."""
     if sample_weight is None:
         return pairs
-    weight = pairs.confidence * np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j])
-    if not (weight > 0).any():
+    left = trusted(pairs, np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j]))
+    if left is None:
         raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
-    return some_pairs(pairs, weight > 0, weight)
+    return left
 
 
 def trusted(pairs: Pairs, weights: Array) -> Pairs | None:
     """Each confidence times a weight; pairs of weight 0 are left out. None if no pair is left."""
-    return some_pairs(pairs, weights > 0, pairs.confidence * weights) if (weights > 0).any() else None
+    kept = weights > 0
+    weight = np.where(kept, pairs.confidence, 0.0) * weights  # no 0 times infinity
+    return some_pairs(pairs, kept, weight) if kept.any() else None
 
 
 def with_cannot_links(pairs: Pairs | None, landmarks: Pairs) -> Pairs:

@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.applications.estimators.given import like, names_of, read
-from npkl_models.applications.estimators.side import collected
+from npkl_models.applications.estimators.side import PairScored, collected
 from npkl_models.applications.estimators.solved import COUNT, LEAST, POSITIVE, CheckedEstimator
+from npkl_models.applications.held_out import roc_area
 from npkl_models.applications.metric.weights import (
     KERNELS,
     axes_of,
@@ -29,12 +30,13 @@ from npkl_models.applications.metric.weights import (
 )
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.pairs import Pairs
 
 WIDE = 2_000  # columns: whitening costs the cube of their number, 3 s here
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
+class KernelMetricLearner(PairScored, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedEstimator):  # type: ignore[misc]
     r"""Metric learner that chooses the eigenvalues of a kernel so that similar pairs are near.
 
     With the centred kernel :math:`\sum_r \mu_r \alpha_r \alpha_r'` of landmarks, and points as weighted
@@ -122,10 +124,12 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         "random_state": ["random_state"],
     }  # fmt: skip
 
+    __metadata_request__fit = dict.fromkeys(("must_link", "cannot_link", "pairs", "y_pairs"), True)
+
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
         y_pairs: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Learn the metric; all arguments are as in `NPKLClustering.fit`.
@@ -134,6 +138,12 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
         """
         points = read(self, X, ensure_min_samples=2)
         self.pairs_ = collected(points.shape[0], names_of(X), y, must_link, cannot_link, pairs, y_pairs)
+        hard = 0 if self.pairs_ is None else int(np.isinf(self.pairs_.confidence).sum())
+        if hard:
+            raise ProblemError(
+                f"pairs must have finite weights for a metric, which holds no pair exactly, got {hard} "
+                "infinite ones; NPKLClustering keeps them, and the kernel of NPKLKernel meets them"
+            )
         none = np.zeros((0, 2), dtype=np.intp)
         similar = none if self.pairs_ is None else self.pairs_.must_link
         dissimilar = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
@@ -193,6 +203,10 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Che
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
         """Call `fit` and return ``embedding_``; ``side`` holds the keyword arguments of `fit`."""
         return like(X, self.fit(X, y, **side).embedding_)
+
+    def _told(self, X: Any, held: Pairs) -> float:
+        Z = self.transform(X)
+        return roc_area(-np.linalg.norm(Z[held.i] - Z[held.j], axis=1), held)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Distances (m,) of pairs of points in the learnt metric.
