@@ -1,4 +1,4 @@
-"""PCKMeans and MPCKMeans for pairs of which some are wrong, as two functions; and ITML.
+"""Rivals as short functions: PCKMeans and MPCKMeans for pairs of which some are wrong, ITML, signed spectral.
 
 The package active-semi-supervised-clustering has both, but refuses pairs that contradict each other. Here
 all pairs are penalties, as in the paper, and no pair is added by closure. The first centres are the means of
@@ -11,6 +11,9 @@ ICML 2004, objectives (2) and (4); the metric of MPCKMeans is one diagonal matri
 
 import numpy as np
 from scipy.spatial.distance import pdist
+
+from npkl_models.applications.clustering import kernel_kmeans, unit_rows
+from npkl_models.applications.propagated import affinities, spectral_rows
 
 STARTS, TURNS = 5, 30
 SMALLEST = 1e-6  # of the metric's entries
@@ -111,3 +114,14 @@ def itml(X, pairs, gamma=1.0, rounds=200):
             break
     value, vector = np.linalg.eigh(A)
     return vector * np.sqrt(np.maximum(value, 0))
+
+
+def signed_spectral(graph, pairs, k, random_state=0):
+    """Clusters by the k smallest eigenvectors of the normalised signed Laplacian, with rows of length 1.
+
+    A pair replaces the affinity of its points by +1 or -1; the largest affinity of the graph counts as 1.
+    Kunegis et al., "Spectral Analysis of Signed Graphs", SDM 2010, section 4.
+    """
+    A = affinities(graph, pairs.n).tolil()
+    A[pairs.i, pairs.j] = A[pairs.j, pairs.i] = pairs.sign
+    return kernel_kmeans(unit_rows(spectral_rows(A.tocsr(), k)), k, 20, random_state)

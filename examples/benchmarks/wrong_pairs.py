@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from common import report
 from comparison import modern
-from pckmeans import pckmeans
+from pckmeans import pckmeans, signed_spectral
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
@@ -34,7 +34,6 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import npkl_models as nm
-from npkl_models.applications.signed import signed_spectral
 from npkl_models.task_cache import Failure, sweep
 
 OPEN = ("iris", "wine", "glass", "heart", "sonar", "protein", "digits", "a1a")

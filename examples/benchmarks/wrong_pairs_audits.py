@@ -16,12 +16,12 @@ from functools import partial
 
 import numpy as np
 from common import report
+from pckmeans import signed_spectral
 from sklearn.metrics import average_precision_score
 from wrong_pairs import NEIGHBORS, NOISE, drawn, options, points, seeds
 
 import npkl_models as nm
 from npkl_models.applications.audit import audit_pairs
-from npkl_models.applications.signed import signed_spectral
 from npkl_models.task_cache import sweep
 
 

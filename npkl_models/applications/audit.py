@@ -21,7 +21,7 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, neighbour_mean, pair_noise, rate
-from npkl_models.applications.signed import propagated_spectral
+from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.errors import ProblemError, instance, optional
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_number

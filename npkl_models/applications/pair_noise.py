@@ -26,7 +26,7 @@ from npkl_models.applications.annotators import MISLED, AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import USUAL, Part, Search
 from npkl_models.applications.partitions import Witnesses, first_beliefs, mixed, scaled_edges
-from npkl_models.applications.signed import affinities
+from npkl_models.applications.propagated import affinities
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number, whole_array, whole_number

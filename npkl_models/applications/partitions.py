@@ -29,7 +29,7 @@ from scipy.special import xlogy
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import ANEW, ENOUGH, RATES, Part
-from npkl_models.applications.signed import affinities
+from npkl_models.applications.propagated import affinities
 from npkl_models.linalg import Array, Index, Matrix
 
 FIRST = 0.98  # belief in the first cluster of a point

@@ -20,8 +20,8 @@ from npkl_models.applications.embedding import coordinates
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
+from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.applications.scores import separation
-from npkl_models.applications.signed import propagated_spectral, signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.show import plots
@@ -105,7 +105,6 @@ DOORS = {
     "new points": (X, lambda A: extend_points(V, X, A, 2)),
     "Pairs.select": (V, lambda A: PAIRS.select(0.9, A).i),
     "comparisons": (X, lambda A: ordinal_answers(A, 4)),
-    "signed_spectral": (RING, lambda A: signed_spectral(A, PAIRS, 2)),
     "propagated_spectral": (RING, lambda A: propagated_spectral(A, PAIRS, 2)),
     "pair_noise": (RING, lambda A: pair_noise(A, PAIRS, [[0, 0, 0, 1, 1, 1]], 2).wrong),
     "structure_preserving": (RING, lambda A: structure_preserving(A, max_rounds=1).objective),

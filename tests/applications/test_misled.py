@@ -15,7 +15,7 @@ from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.partitions import Witnesses, scaled_edges
-from npkl_models.applications.signed import propagated_graph
+from npkl_models.applications.propagated import propagated_graph
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)

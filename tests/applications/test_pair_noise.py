@@ -9,13 +9,12 @@ from sklearn.metrics import adjusted_rand_score, average_precision_score, confus
 from sklearn.preprocessing import StandardScaler
 
 import npkl_models as nm
-from npkl_models.applications import signed
+from npkl_models.applications import propagated
 from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.clustering import directions
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
 from npkl_models.applications.pair_noise import pair_noise
-from npkl_models.applications.signed import signed_graph, signed_spectral
 
 BROKEN = pytest.mark.filterwarnings("ignore:the labels do not keep")
 WINE = nm.datasets.load("wine")
@@ -194,30 +193,14 @@ def test_constraints_have_no_model_of_wrong_pairs():
         nm.NPKLClustering(3, formulation="hard_pcp", noise=0.1).fit(X, **sides)
 
 
-def test_signed_edges_take_the_place_of_affinities():
-    pairs = nm.Pairs(4, must_link=[(0, 1)], cannot_link=[(2, 3)])
-    S = np.array([[0, 2, 0, 0], [2, 0, 4, 0], [0, 4, 0, 1], [0, 0, 1, 0.0]])
-    expected = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, -1], [0, 0, -1, 0.0]])
-    np.testing.assert_allclose(signed_graph(S, pairs).toarray(), expected)
-
-
-@pytest.mark.parametrize("n", [150, 260])  # dense and sparse eigenvectors
-def test_signed_spectral_clustering_finds_separate_groups(n):
-    rng, y = np.random.default_rng(0), np.arange(n) % 3
-    points = 9.0 * np.eye(3)[y] + rng.normal(size=(n, 3))
-    pairs = nm.Pairs.from_labels(y, 20, 20, random_state=0)
-    found = signed_spectral(nm.knn_affinity(points, 8), pairs, 3)
-    assert adjusted_rand_score(y, found) > 0.95
-
-
 @pytest.mark.parametrize("parts", [2, 3, 5])
 def test_equal_eigenvalues_are_all_found(parts):
     """A graph in several parts has the eigenvalue 1 as often; Lanczos alone finds it once."""
     rng, n = np.random.default_rng(0), 100 * parts
     y = np.arange(n) % parts
     W = nm.knn_affinity(9.0 * np.eye(parts)[y] + rng.normal(size=(n, parts)), 8)
-    scale = signed.degree_scale(W)
-    V = signed.leading(scale @ W @ scale, parts)
+    scale = propagated.degree_scale(W)
+    V = propagated.leading(scale @ W @ scale, parts)
     np.testing.assert_allclose(V.T @ V, np.eye(parts), atol=1e-3)
     np.testing.assert_allclose(scale @ W @ scale @ V, V, atol=1e-3)
 

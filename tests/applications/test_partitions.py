@@ -9,7 +9,7 @@ from npkl_models.applications.annotators import annotated_pairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.partitions import Witnesses, scaled_edges
-from npkl_models.applications.signed import propagated_graph
+from npkl_models.applications.propagated import propagated_graph
 
 X = np.repeat([[0.0], [3.0]], 30, axis=0) + np.random.default_rng(0).normal(size=(60, 1))
 Y = np.repeat([0, 1], 30)

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import npkl_models as nm
-from npkl_models.applications import signed
-from npkl_models.applications.signed import propagated_graph, propagated_spectral
+from npkl_models.applications import propagated
+from npkl_models.applications.propagated import propagated_graph, propagated_spectral
 
 
 def groups(n, seed=0):
@@ -16,15 +16,15 @@ def groups(n, seed=0):
 
 def test_edges_are_those_of_the_dense_formula(monkeypatch):
     """Lu and Peng's closed form, with inverses of dense matrices."""
-    monkeypatch.setattr(signed, "FAINT", 0.0)
-    monkeypatch.setattr(signed, "STEPS", 80)
+    monkeypatch.setattr(propagated, "FAINT", 0.0)
+    monkeypatch.setattr(propagated, "STEPS", 80)
     X, y = groups(60)
     S, pairs = nm.knn_affinity(X, 6), nm.Pairs.from_labels(y, 10, 10, random_state=0)
     dense = S.toarray() / S.max()
     scale = 1 / np.sqrt(dense.sum(axis=1))
     W, Z = scale[:, None] * dense * scale, np.zeros((60, 60))
     Z[pairs.i, pairs.j] = Z[pairs.j, pairs.i] = pairs.sign
-    inverse = np.linalg.inv(np.eye(60) - signed.REACH * W)
+    inverse = np.linalg.inv(np.eye(60) - propagated.REACH * W)
     F = inverse @ Z @ inverse
     where = (W != 0) | (Z != 0)
     F /= np.abs(F[where]).max()
@@ -36,7 +36,7 @@ def test_parts_of_the_edges_make_the_whole(monkeypatch):
     X, y = groups(60)
     S, pairs = nm.knn_affinity(X, 6), nm.Pairs.from_labels(y, 10, 10, random_state=0)
     whole = propagated_graph(S, pairs).toarray()
-    monkeypatch.setattr(signed, "AT_ONCE", 7)
+    monkeypatch.setattr(propagated, "AT_ONCE", 7)
     np.testing.assert_allclose(propagated_graph(S, pairs).toarray(), whole, atol=1e-12)
 
 

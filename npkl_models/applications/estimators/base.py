@@ -32,7 +32,7 @@ from npkl_models.applications.estimators.side import (
     with_cannot_links,
 )
 from npkl_models.applications.estimators.solved import CHUNK, COUNT, LEAST, POSITIVE, SolvedEstimator
-from npkl_models.applications.signed import affinities, spectral_rows
+from npkl_models.applications.propagated import affinities, spectral_rows
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix

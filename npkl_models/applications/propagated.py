@@ -1,4 +1,4 @@
-"""Spectral clustering with pairs: as signed edges of the graph, or spread along its edges."""
+"""Spectral clustering with pairs that spread along the edges of the graph."""
 
 from __future__ import annotations
 
@@ -19,39 +19,6 @@ STEPS = 12  # number of steps
 FAINT = 1e-3  # smaller entries of the spread are left out
 AT_ONCE = 5_000_000  # number of entries that are looked at together, which may take 0.1 GB
 RESIDUAL, MOST = 1e-4, 200  # of the eigenvectors, which only k-means reads; steps to it
-
-
-def signed_spectral(
-    graph: Matrix, pairs: Pairs, n_clusters: int, n_init: int = 20, random_state: int | None = 0
-) -> Index:  # fmt: skip
-    """Clusters (n,) by the k smallest eigenvectors of the normalised signed Laplacian; rows have length 1.
-
-    A pair replaces the affinity of its two points by +1 (must-link) or -1 (cannot-link); the largest affinity
-    of the graph counts as 1. The degree of a point is the sum of the absolute weights of its edges.
-    Kunegis et al., "Spectral Analysis of Signed Graphs for Clustering, Prediction and Visualization", SDM
-    2010, section 4; rows of length 1 as in Ng, Jordan & Weiss, NIPS 2001.
-
-    Parameters
-    ----------
-    graph : sparse matrix of shape (n, n)
-        Affinities of neighbouring points, or a Laplacian.
-    pairs : Pairs
-        Must-links and cannot-links.
-    n_clusters : int
-        Number of clusters.
-    n_init, random_state : int
-        Number of restarts and seed of k-means.
-    """
-    return _clustered(signed_graph(graph, pairs), n_clusters, n_init, random_state)
-
-
-def signed_graph(graph: Matrix, pairs: Pairs) -> Matrix:
-    """The affinities, at most 1, with +1 and -1 in the place of the pairs."""
-    A = affinities(graph, pairs.n)
-    ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
-    told = sp.csr_array((np.ones(2 * len(pairs)), ends), shape=A.shape)
-    sign = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=A.shape)
-    return sp.csr_array(A - A.multiply(told) + sign)
 
 
 def affinities(graph: Matrix, n: int | None = None) -> Matrix:
@@ -91,15 +58,11 @@ def propagated_spectral(
     1 - (1 - F)(1 - w) if F >= 0, and (1 + F) w otherwise. A pair counts as an edge, with affinity 0 if the
     graph has none. With ``everywhere`` the affinities of all pairs of points change, in dense matrices, as in
     Lu & Peng, "Exhaustive and Efficient Constraint Propagation", International Journal of Computer Vision
-    103, 2013, algorithm 1. All else is as in `signed_spectral`.
+    103, 2013, algorithm 1. Rows have length 1, as in Ng, Jordan & Weiss, NIPS 2001.
     """
-    return _clustered(propagated_graph(graph, pairs, everywhere), n_clusters, n_init, random_state)
-
-
-def _clustered(A: Matrix, k: int, n_init: int, random_state: int | None) -> Index:
-    """Normalised spectral clustering of affinities (n x n)."""
-    check_clusters(k, A.shape[0])
-    return kernel_kmeans(unit_rows(spectral_rows(A, k)), k, n_init, random_state)
+    A = propagated_graph(graph, pairs, everywhere)
+    check_clusters(n_clusters, A.shape[0])
+    return kernel_kmeans(unit_rows(spectral_rows(A, n_clusters)), n_clusters, n_init, random_state)
 
 
 def spectral_rows(A: Matrix, count: int) -> Array:
