@@ -31,6 +31,7 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn
 from common import report
 from pckmeans import itml
 from sklearn.cluster import KMeans, SpectralClustering
@@ -157,6 +158,14 @@ def learnt(X, y, pairs, seed, **settings):
     return KernelMetricLearner(random_state=seed, **settings).fit(X, pairs=pairs).transform
 
 
+def searched_landmarks(X, y, pairs, seed):
+    """Ours, with the number of landmarks that left-out pairs choose."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        counts = {"n_landmarks": [30, 60, 300]}
+        search = GridSearchCV(KernelMetricLearner(random_state=seed), counts, cv=nm.PairFolds(3))
+        return search.fit(X, pairs=pairs).best_estimator_.transform
+
+
 def whitened(X, y, pairs, seed):
     """The first half of ours alone: relevant components, shrunk."""
     W = whitening(X[pairs.must_link[:, 0]] - X[pairs.must_link[:, 1]])
@@ -197,6 +206,7 @@ METRICS = {
     "KernelMetricLearner(100, blend=False, n_iter=3)": partial(
         learnt, n_landmarks=100, blend=False, n_iter=3
     ),
+    "KernelMetricLearner, landmarks searched": searched_landmarks,
     "whitening": whitened,
     "ITML": informed,
     "LSML": compared,
