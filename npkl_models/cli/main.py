@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -56,7 +57,9 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         if interrupts.recorded():  # other code has turned the signal into another error
             return _interrupted()
         console = printer(stderr=True)
-        console.print(f"npkl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        words = re.sub(r"\bgive (.+?) as (ids|labels), else", r"give --\2 \1, else", str(error))
+        words = words.replace("names of rows if ids says", "names of rows if --ids says")
+        console.print(f"npkl: {words}", style="red", markup=False, highlight=False, soft_wrap=True)
         return USAGE
     except KeyboardInterrupt:
         return _interrupted()

@@ -122,13 +122,12 @@ class Cells:
                 return f"; {words}"
         if 2 * int(np.isnan(self.floats(column)).sum()) < len(given):
             return ""
-        label, counted = (self.names[k], "") if self.names else (k, ", counted from 0")
+        label = self.names[k] if self.names else f"{k} (counted from 0)"
         distinct = len(set(given)) == len(column)
         kind, field = ("names of the rows", "ids") if distinct else ("the classes", "labels")
         return (
-            f"; {self.column(k)} holds text: if these are {kind}, say {field}={label!r} "
-            f"(--{field} {label}{counted}), else leave it out or write its categories as columns of 0 and 1, "
-            "as pandas.get_dummies does"
+            f"; {self.column(k)} holds text: if these are {kind}, give {label} as {field}, else leave it "
+            "out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
         )
 
 

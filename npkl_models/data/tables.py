@@ -170,7 +170,7 @@ def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
     if ids:
         return found.positions(end, ids, "the name of a row")
     cells = found.texts[end]
-    rule = "points must be numbers from 0, or names of rows if ids (--ids) says which column has them"
+    rule = "points must be numbers from 0, or names of rows if ids says which column has them"
     found.check(end, (not POINT.fullmatch(cell) for cell in cells), rule)
     points = np.array([int(cell.split(".")[0]) for cell in cells], dtype=np.intp)
     found.check(end, points >= n, f"points must be 0 to {n - 1}")

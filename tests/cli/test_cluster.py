@@ -181,4 +181,4 @@ def test_a_remedy_is_spelt_as_an_option(files, capsys):
     assert main(["cluster", "named.csv", "--ids", "name", "--k", "2"]) == 2
     assert main(["cluster", "plain.csv", "--pairs", "links.csv", "--k", "2"]) == 2
     told = capsys.readouterr().err
-    assert all(words in told for words in ("(--ids name), ", "(--labels kind), ", "(--ids) says "))
+    assert all(words in told for words in ("give --ids name, ", "give --labels kind, ", "if --ids says "))

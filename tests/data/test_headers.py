@@ -104,7 +104,7 @@ def test_columns_of_pairs_have_roles(tmp_path, text, weights, who):
         ("i,j,weight,annotator\n0,1,1,ann\n", "weights or of annotators, got both"),
         ("i,j,weight\n0,1,0\n", "a weight must be a positive number, got '0'"),
         ("i,j,annotator\n0,1,\n", "line 2, column 3 .annotator.: must name an annotator"),
-        ("i,j,kind\n0,rec-1,must\n", "or names of rows if ids (--ids) says which column has them"),
+        ("i,j,kind\n0,rec-1,must\n", "or names of rows if ids says which column has them"),
     ],
 )
 def test_bad_tables_of_pairs_say_what_would_be_right(tmp_path, text, words):

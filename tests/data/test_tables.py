@@ -88,16 +88,16 @@ def test_text_says_which_option_takes_it(tmp_path, capsys):
     path = table(tmp_path, "a,diagnosis\n1,sick\n2,well\n9,well \n8,sick\n")
     with pytest.raises(
         nm.ProblemError,
-        match="column 2 .diagnosis. holds text: if these are the classes, say labels='diagnosis' ",
+        match="column 2 .diagnosis. holds text: if these are the classes, give diagnosis as labels",
     ):
         read_points(path)
     assert read_points(path, "diagnosis").y.tolist() == [0, 1, 1, 0]
     assert main(["cluster", str(path), "--labels", "diagnosis", "--k", "2", "--n-neighbors", "2"]) == 0
     assert "Rand index with the classes" in capsys.readouterr().out
-    with pytest.raises(nm.ProblemError, match=r"say labels=1 .--labels 1, counted from 0."):
+    with pytest.raises(nm.ProblemError, match=r"give 1 \(counted from 0\) as labels"):
         read_points(table(tmp_path, "1,a\n2,b\n3,b\n"))
     assert read_points(tmp_path / "my.csv", "1").y.tolist() == [0, 1, 1]
-    with pytest.raises(nm.ProblemError, match="if these are names of the rows, say ids='who' "):
+    with pytest.raises(nm.ProblemError, match="if these are names of the rows, give who as ids"):
         read_points(table(tmp_path, "a,who\n1,ann\n2,bob\n"))
 
 

@@ -24,7 +24,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1.024e-3)
 def test_the_columns_of_a_csv_are_fields_of_the_form(session, tmp_path):
     content = TABLE.encode()
     with pytest.raises(
-        nm.ProblemError, match="column 1 .plot.: must be a number, got .north.; .* say ids='plot' "
+        nm.ProblemError, match="column 1 .plot.: must be a number, got .north.; .* as ids"
     ) as error:
         session.uploads.keep("a.csv", content)
     assert "--" not in str(error.value)
