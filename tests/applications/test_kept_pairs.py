@@ -171,3 +171,9 @@ def test_a_choice_that_a_formulation_has_not_is_refused(more, words):
         nm.NPKLClustering(2, **more).fit(X)
     with pytest.raises(nm.ProblemError, match="loss must be left out"):
         nm.NPKLKernel(loss="hinge").fit(X)
+
+
+def test_a_weight_of_0_at_a_point_leaves_hard_pairs():
+    pairs, points = nm.Pairs(4, [(0, 1), (2, 3)], [], [np.inf, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    assert weighed(pairs, points).confidence.tolist() == [np.inf]
+    assert weighed(pairs, np.full(4, 1e200)).confidence.tolist() == [np.inf, pytest.approx(1e200)]

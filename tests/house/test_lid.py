@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_136),
-    "lines of tests": (lambda: lines(TESTS), 30_962),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_138),
+    "lines of tests": (lambda: lines(TESTS), 30_968),
     "numeric constants at module level": (lambda: constants(PACKAGE), 624),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_088),

@@ -191,19 +191,20 @@ def every_pair(y: ArrayLike, n: int) -> Pairs | None:
 
 
 def weighed(pairs: Pairs, sample_weight: Array | None) -> Pairs:
-    """Each confidence times the geometric mean of its two points' weights; a weight of 0 removes the pair."""
+    """Each confidence times the geometric mean of its points' weights; 0 removes a pair that is not hard."""
     if sample_weight is None:
         return pairs
-    left = trusted(pairs, np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j]))
+    left = trusted(pairs, np.sqrt(sample_weight[pairs.i]) * np.sqrt(sample_weight[pairs.j]))
     if left is None:
         raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
     return left
 
 
 def trusted(pairs: Pairs, weights: Array) -> Pairs | None:
-    """Each confidence times a weight; pairs of weight 0 are left out. None if no pair is left."""
-    kept = weights > 0
-    weight = np.where(kept, pairs.confidence, 0.0) * weights  # no 0 times infinity
+    """Each confidence times a weight; weights of 0 leave hard pairs alone. None if no pair is left."""
+    hard = np.isinf(pairs.confidence)
+    kept = hard | (weights > 0)
+    weight = pairs.confidence * np.where(hard, 1.0, weights)
     return some_pairs(pairs, kept, weight) if kept.any() else None
 
 

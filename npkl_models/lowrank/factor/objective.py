@@ -49,8 +49,8 @@ class FactorObjective:
     """Value, gradient and Hessian products of f at a factor.
 
     ``y`` are the multipliers of the channels whose function is not smooth. The penalty of such a channel is
-    ``beta`` times its scale; that of a constraint is first what cost and losses may pull it with, for a
-    kernel of typical size. ``soft`` treats smooth losses like those that are not.
+    ``beta`` times its scale; that of a constraint is first what cost and weakest loss pull it with, for a
+    kernel of typical size, and can grow. ``soft`` treats smooth losses like those that are not.
     """
 
     distances: bool  # there is a basis and all values are squared distances
@@ -248,8 +248,9 @@ def typical_size(problem: Statement) -> float:
 
 
 def _channels(problem: Statement, beta: float, soft: bool) -> list[Channel]:
-    slopes = np.concatenate([np.zeros(1), *problem.derivatives(np.zeros((problem.n, 1))).losses])
-    stiffness = (norm_bound(problem.cost) + float(np.max(np.abs(slopes))) or 1.0) / beta
+    slopes = np.abs(np.concatenate([np.zeros(1), *problem.derivatives(np.zeros((problem.n, 1))).losses]))
+    pull = float(np.min(slopes[slopes > 0])) if slopes.any() else 0.0
+    stiffness = (norm_bound(problem.cost) + pull or 1.0) / beta
     size = typical_size(problem)
     found: list[tuple[Functional, Convex, float | Array]] = [
         (t.functional, WeightedLoss(t.loss, t.target, t.weight, soft), t.weight / t.weight.max())
