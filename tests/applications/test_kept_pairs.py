@@ -177,3 +177,10 @@ def test_a_weight_of_0_at_a_point_leaves_hard_pairs():
     pairs, points = nm.Pairs(4, [(0, 1), (2, 3)], [], [np.inf, 1.0]), np.array([0.0, 1.0, 0.0, 1.0])
     assert weighed(pairs, points).confidence.tolist() == [np.inf]
     assert weighed(pairs, np.full(4, 1e200)).confidence.tolist() == [np.inf, pytest.approx(1e200)]
+
+
+def test_the_kernel_behind_features_meets_hard_pairs():
+    pairs = nm.Pairs(150, [(0, 100), (1, 2)], [(3, 4)], [np.inf, 1.0, np.inf])  # against the graph
+    K = nm.NPKLKernel().fit(nm.datasets.load("iris").X, pairs=pairs).kernel_
+    assert K[0, 100] == pytest.approx(1.0, abs=1e-6)
+    assert K[3, 4] == pytest.approx(0.0, abs=1e-6)

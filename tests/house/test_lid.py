@@ -50,10 +50,10 @@ def constants(paths):
 
 BUDGETS = {
     "lines of npkl_models": (lambda: lines(PACKAGE), 43_138),
-    "lines of tests": (lambda: lines(TESTS), 30_968),
+    "lines of tests": (lambda: lines(TESTS), 30_976),
     "numeric constants at module level": (lambda: constants(PACKAGE), 624),
     "public names": (lambda: len(nm.__all__), 87),
-    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_088),
+    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_072),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }
 """What is counted, and the most that it may be. A change that lowers a number lowers it here, too."""
