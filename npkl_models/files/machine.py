@@ -20,7 +20,7 @@ def available_bytes() -> float:
 
 def _free() -> float:
     """The available memory of the machine; its whole memory if the system does not report it."""
-    for line in _lines(PROC / "meminfo"):
+    for line in _lines(f"{PROC}/meminfo"):
         words = line.split()
         if words[:1] == ["MemAvailable:"] and len(words) > 1 and words[1].isdecimal():
             return 1024.0 * float(words[1])
@@ -33,16 +33,19 @@ def _free() -> float:
 def _of_group() -> float:
     """The least difference of limit and use, of the control group and the groups that contain it."""
     least = math.inf
-    for line in _lines(PROC / "self" / "cgroup"):
+    for line in _lines(f"{PROC}/self/cgroup"):
         _, controllers, group = (*line.split(":", 2), "", "")[:3]
         for version, limit, use in VERSIONS:
             if controllers != version and version not in controllers.split(","):
                 continue
-            inside = GROUPS / version / group.lstrip("/")
-            for folder in (inside, *inside.parents):
-                least = min(least, _number(folder / limit) - min(_number(folder / use), 2.0**62))
-                if folder == GROUPS / version:
+            folder = f"{GROUPS}/{version}{group}".rstrip("/")
+            while True:
+                most = _number(f"{folder}/{limit}")
+                if most < least:
+                    least = min(least, most - min(_number(f"{folder}/{use}"), most))
+                if len(folder) <= len(f"{GROUPS}/{version}"):
                     break
+                folder = os.path.dirname(folder)
     return least
 
 
@@ -55,18 +58,19 @@ def _of_address_space() -> float:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return math.inf
-    words = (_lines(PROC / "self" / "statm") or ["0"])[0].split()
+    words = (_lines(f"{PROC}/self/statm") or ["0"])[0].split()
     return float(limit) - float(words[0]) * resource.getpagesize()
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
     except OSError:
         return []
 
 
-def _number(path: Path) -> float:
+def _number(path: str) -> float:
     """The number in a file; infinity for any other text, such as "max"."""
     words = (_lines(path) or [""])[0].strip()
     return float(words) if words.isdecimal() else math.inf

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg import Array, Matrix
 
 LANCZOS = 25  # the largest number of steps of Lanczos
 LOOK_EVERY = 4  # steps of Lanczos between two computations of the residual
@@ -19,7 +19,7 @@ AGAIN = 0.01  # if less than this share of the squared norm is left, the vector 
 SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 SHORTER = 0.8  # factor of a step at which a factorisation fails
 EXACT = 64  # up to this order, LAPACK computes the eigenvalue
-DENSE = 400  # up to this order, a sparse change of S is made dense: the products are quicker
+DENSE = 400  # up to this order, S and its changes are dense: the products are quicker
 
 Made = TypeVar("Made")
 
@@ -31,8 +31,6 @@ def longest(L: Array, dX: Matrix, share: float) -> float:
     orders. For others it is the estimate of Lanczos, minus its residual.
     """
     n = len(L)
-    if n <= DENSE:
-        dX = dense(dX)
     if n > EXACT:
 
         def product(v: Array) -> Array:

@@ -1,7 +1,8 @@
 """The dual variables of a problem for the interior-point method, from `model.conjugates`.
 
 A bound on the trace adds one value, whose matrix is the identity. Without a basis the slacks and all their
-changes are sparse and share one pattern (`Adjoint`), so that each further matrix is a vector of numbers.
+changes share one pattern (`Adjoint`), so that each further matrix is a vector of numbers. They are sparse if
+the order is large.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.contraction import of_unknown
+from npkl_models.interior.steps import DENSE
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import stated
@@ -94,30 +96,38 @@ class Values:
         return svec_rows(self.incidence, self.Q)
 
     def adjoint(self, y: Array) -> Matrix:
-        """sum y_e M_e (order x order), without a basis sparse like a slack."""
+        """sum y_e M_e (order x order), sparse where a slack is."""
         if self.Q is None:
-            return self._pattern.matrix(self._pattern.numbers(y))
+            return self._matrix(self._pattern.numbers(y))
         own = y[:-1] if self.trace else y
         M = symmetrize(self.Q.T @ (self.incidence.adjoint(own) @ self.Q))
         return M + y[-1] * np.eye(self.order) if self.trace else M
 
     def slack(self, y: Array) -> Matrix:
-        """S(y); without a basis sparse, with the pattern of C, all M_e and the identity."""
+        """S(y); without a basis it has the pattern of C, all M_e and the identity."""
         if self.Q is None:
-            return self._pattern.matrix(self._pattern.base + self._pattern.numbers(y))
+            return self._matrix(self._pattern.base + self._pattern.numbers(y))
         return self.C + self.adjoint(y)
+
+    def _matrix(self, numbers: Array) -> Matrix:
+        """The matrix of the pattern with these numbers, dense for a small order."""
+        if self.order > DENSE:
+            return self._pattern.matrix(numbers)
+        out = np.zeros(self.order**2)
+        out[self._pattern.flat] = numbers
+        return out.reshape(self.order, self.order)
 
     def change(self, y: Array, rho: float, R: Matrix) -> Matrix:
         """sum y_e M_e + rho R for a slack R."""
         if not rho:
             return self.adjoint(y)
-        if self.Q is None:
+        if sp.issparse(R):
             return self._pattern.matrix(self._pattern.numbers(y) + rho * R.data)
         return self.adjoint(y) + rho * R
 
     def shifted(self, S: Matrix, by: float) -> Matrix:
         """The matrix S + by I for a slack S."""
-        if self.Q is not None:
+        if not sp.issparse(S):
             return S + by * np.eye(self.order)
         numbers = S.data.copy()
         numbers[self._pattern.diagonal] += by
