@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 import npkl_models as nm
 
-data = nm.datasets.load("wine")
+data = nm.datasets.load("wine").scaled("standard")
 pairs = nm.Pairs.from_labels(data.y, n_must=100, n_cannot=100, random_state=0)
 L = nm.laplacian(data.X, n_neighbors=8)
 sizes = [3, 5, 8, 12, 18, 26]

@@ -102,7 +102,7 @@ def test_columns_of_pairs_have_roles(tmp_path, text, weights, who):
             "line 3, column 3 .kind.: cannot-links must be 0 or -1 in the whole",
         ),
         ("i,j,weight,annotator\n0,1,1,ann\n", "weights or of annotators, got both"),
-        ("i,j,weight\n0,1,0\n", "a weight must be a positive number, got '0'"),
+        ("i,j,weight\n0,1,0\n", "a weight must be a positive number, or inf .*, got '0'"),
         ("i,j,annotator\n0,1,\n", "line 2, column 3 .annotator.: must name an annotator"),
         ("i,j,kind\n0,rec-1,must\n", "or names of rows if ids says which column has them"),
     ],

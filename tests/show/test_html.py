@@ -87,7 +87,7 @@ def test_the_handout_has_all_on_one_page(small, kind, tmp_path):
         "An answer",
     ):
         assert f"<h2>{words}</h2>" in text
-    assert text.count("<math") == 3 + len(problem.dual().definitions + problem.dual().conditions)
+    assert text.count('class="formula"') == 3 + len(problem.dual().definitions + problem.dual().conditions)
     assert text.count("<figure>") >= 3
     assert "src=" not in text
     assert "http://" not in text.replace("http://www.w3.org", "")
