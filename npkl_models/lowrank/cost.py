@@ -39,7 +39,7 @@ COMPARED_PLACE = 1e-9  # seconds of a sweep for each number of a comparison in a
 COMPARED_PIECES, COMPARED_KINKS = 5.0, 3.0  # factors for kinks, with sweeps and with descents
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
-WIDE, WIDER = (1.05, 2.0), 20.0  # powers p whose optimal kernels have many small eigenvalues; their factor
+WIDER = 3.0  # factor for tr K^p with p > 1, whose optimal kernels have many small eigenvalues
 PROGRAMS = 30.0  # factor for constraints with any matrices: 1 on maxG11, over 70 on truss2 of SDPLIB
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
@@ -57,7 +57,7 @@ def factor_cost(
     seconds = iterations * iteration_seconds(problem, rank, products, row)
     seconds *= _growth(problem, kinked)
     power = problem.regularizer.spectral
-    if power is not None and WIDE[0] < power.p < WIDE[1]:
+    if power is not None and power.p > 1:
         seconds *= WIDER
     stiff = stiffness(problem)
     if stiff is not None:

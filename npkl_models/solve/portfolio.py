@@ -43,7 +43,8 @@ class Portfolio:
     Parameters
     ----------
     share, shortest : float
-        Work of the first backend, as a multiple of the prediction for the sure backend, and the least of it.
+        Work of the first backend, as a multiple of the prediction for the sure backend (or for itself, if
+        none is sure), and the least of it.
 
     Examples
     --------
@@ -65,15 +66,18 @@ class Portfolio:
         """The backends to try in turn, and how much work each may do.
 
         If the sure backend does not reach the optimum either, the quickest other backends may each do some
-        work. If there is no sure backend, there is no known time to hand over. The first backend then runs to
-        its own end, and others follow if it has not reached the optimum.
+        work. If there is no sure backend, an anytime backend runs to its own end, and others follow if it has
+        not reached the optimum. Any other first backend has a share of its own prediction, and is also last.
         """
         order = sorted(costs, key=lambda name: costs[name].seconds)
         sure = next((name for name in order if costs[name].sure), None)
         first = first_of(costs, options)
         if sure is None:
             second = [name for name in order if name != first and costs[name].seconds <= LONGEST]
-            return [(name, WITHOUT_END) for name in (first, *second[:FOLLOWERS])]
+            whole = [(name, WITHOUT_END) for name in (first, *second[:FOLLOWERS])]
+            if costs[first].anytime or not second:
+                return whole
+            return [(first, max(self.share * costs[first].seconds, self.shortest)), *whole[1:], whole[0]]
         if len(order) == 1:
             return [(first, WITHOUT_END)]
         others = [name for name in order if name != sure][:FOLLOWERS]

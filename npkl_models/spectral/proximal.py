@@ -61,14 +61,16 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
         return values * np.sqrt(bound / float(values @ values))
     if p == 1:
         return onto_simplex(values, bound)
-    low, high = 0.0, 1.0
-    while np.sum(_shrunk(values, p, high) ** p) > bound:
-        low, high = high, 2 * high
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        inside = np.sum(_shrunk(values, p, middle) ** p) <= bound
-        low, high = (low, middle) if inside else (middle, high)
-    return _shrunk(values, p, high)
+    from scipy.optimize import brentq
+
+    def excess(mu: float) -> float:
+        return float(np.sum(_shrunk(values, p, mu) ** p)) - bound
+
+    high = 1.0
+    while excess(high) > 0:
+        high *= 2
+    nearest = _shrunk(values, p, brentq(excess, 0.0, high))
+    return nearest * min(1.0, (bound / float(np.sum(nearest**p))) ** (1 / p))
 
 
 def _shrunk(values: Array, p: float, mu: float) -> Array:

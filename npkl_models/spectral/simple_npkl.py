@@ -30,7 +30,7 @@ from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost
 from npkl_models.spectral.proximal import GROWTH, LARGEST, VAST, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
-USUAL, KINKED = 60, 600  # predicted eigendecompositions, for p > 1 and for p near 1
+USUAL, KINKED = 20, 600  # predicted eigendecompositions for a bound that holds, and for p near 1
 NEARLY_ONE = 1.05  # below this p, the dual nearly has kinks
 LARGEST_PROGRAM = 400  # the largest number of multipliers for dense quadratic programs
 DIRECT = 50  # evaluations of the dual before proximal points take over

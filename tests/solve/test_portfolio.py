@@ -34,9 +34,10 @@ def in_stages(problem, plan, options=None):
             [("b", np.inf), ("a", 10.0)],
         ),
         (
-            {"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)},
+            {"a": Cost(1.0, 1.0, anytime=True), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)},
             [("a", np.inf), ("b", np.inf), ("c", np.inf)],
         ),
+        ({"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0)}, [("a", 3.0), ("b", np.inf), ("a", np.inf)]),
         ({"a": Cost(1.0, 1.0), "b": Cost(200.0, 1.0)}, [("a", np.inf)]),
         ({"a": Cost(1.0, 1.0)}, [("a", np.inf)]),
     ],
@@ -201,3 +202,14 @@ def test_parts_are_solved_in_turn_and_a_callback_sees_them():
     assert found.is_optimal(1e-6)
     assert "3 independent parts" in found.message
     assert len(seen) > 2
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 4.0])
+def test_a_bound_that_does_not_hold_is_left_to_a_factor(p):
+    """Dual ascent is quick only if tr K^p reaches its bound."""
+    data = nm.datasets.load("iris")
+    L, pairs = nm.laplacian(data.X, 5), nm.Pairs.from_labels(data.y, 90, 90, 0)
+    held, loose = (nm.simple_npkl(L, pairs, p=p, trace_bound=c * 150.0**p).solve() for c in (0.01, 1.0))
+    assert held.status is loose.status is nm.Status.OPTIMAL
+    assert [attempt.backend for attempt in held.attempts] == ["simple_npkl"]
+    assert [attempt.backend for attempt in loose.attempts] == ["simple_npkl", "burer_monteiro"]
