@@ -6,8 +6,7 @@ with z0 the value without the pair. If the value responds in proportion to the m
 w sqrt(loss(z) loss(z0)) for a square or an active squared hinge. This number is the score, with the value
 between the neighbours of the two points for z0, since an exact one would take a solve for each pair.
 
-If the number of clusters is known, each pair also gets the probability that it is wrong
-(`npkl_models.applications.pair_noise`).
+For a number of clusters each pair also gets a probability (`npkl_models.applications.pair_noise`).
 """
 
 from __future__ import annotations

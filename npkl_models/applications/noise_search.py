@@ -1,7 +1,4 @@
-"""The search for the rates of wrong answers and for the weight of the neighbours' word, on a grid.
-
-It takes steps to better neighbours.
-"""
+"""The search for the rates of wrong answers and the weight of the neighbours' word, by steps on a grid."""
 
 from __future__ import annotations
 

@@ -7,6 +7,10 @@ depends on the first clusters. Several are tried and mixed (`npkl_models.applica
 are approximations on cycles of pairs: a few answers that contradict each other in a short cycle, and nothing
 else, may all be believed.
 
+The first clusters have read the answers, so each result is too sure. The share of the pairs about which
+results disagree is taken for the probability that they know nothing of a pair, which is then as often wrong
+as the mean pair.
+
 A pair may mislead every annotator: two points that look alike, or a wrong join of two tables. So a pair with
 several answers misleads with a probability that is estimated, too. The rates about points of one cluster and
 of two are equal, unless different ones explain the answers so much better that Schwarz's criterion accepts
@@ -45,6 +49,9 @@ class PairNoise:
         The pairs, and whether the answer to each is must-link.
     wrong : ndarray of shape (m,)
         Probability that the answer to a pair is wrong.
+    weights : ndarray of shape (m,)
+        Weights of the pairs in a kernel: 1 for a right answer, 0 for one that is wrong by the mean of the
+        results. They do not heed that the results disagree, which made kernels measurably worse.
     beliefs : ndarray of shape (n, n_clusters)
         Probability of each cluster at each point.
     rates : tuple of (float, float)
@@ -65,6 +72,7 @@ class PairNoise:
     pairs: Index
     must: Mask
     wrong: Array
+    weights: Array
     beliefs: Array
     rates: tuple[float, float]
     log_evidence: float
@@ -77,11 +85,6 @@ class PairNoise:
     def labels(self) -> Index:
         """The most probable cluster of each point, shape (n,)."""
         return np.argmax(self.beliefs, axis=1).astype(np.intp)
-
-    @property
-    def weights(self) -> Array:
-        """Weights of the pairs, shape (m,): 1 for a right answer, 0 if the answer is more likely wrong."""
-        return np.maximum(1 - 2 * self.wrong, 0.0)
 
     @property
     def count(self) -> int:
@@ -146,22 +149,21 @@ def pair_noise(
     if not (starts or as_they_are or others):
         raise ProblemError("starts must hold at least one partition of the points, got none")
     fixed = None if noise == "auto" else rate(noise)
-    mean, right = neighbour_mean(graph), np.isinf(pairs.confidence)
-    if annotated is None:
-        answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
-        answers.right = right
-    else:
-        answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
+    mean, right, must = neighbour_mean(graph), np.isinf(pairs.confidence), pairs.sign > 0
+    told = (must,) if annotated is None else (annotated.must, annotated.pair, annotated.who)
+    answers = Answers(pairs.n, pairs.i, pairs.j, *told)
+    answers.right = right
     witnesses = Witnesses(scaled_edges(graph), answers, fixed)
     parts = [*others, *(_from(mean, answers, labels, n_clusters, fixed) for labels in starts)]
     parts += [witnesses.as_it_is(labels, n_clusters) for labels in as_they_are]
     whole = mixed(parts, witnesses)
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
-    must, rates = pairs.sign > 0, (one, two)
-    wrong = np.where(right, 0.0, np.where(must, 1 - whole.together, whole.together))
-    judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
-    return PairNoise(pairs.ends, must, wrong, whole.points, *judged)
+    said = np.where(right, 0.0, np.where(must, 1 - whole.together, whole.together))
+    usual = said.sum() / max(np.sum(~right), 1)
+    wrong = np.where(right, 0.0, said + whole.doubt * (usual - said))
+    judged = (one, two), whole.value, best.accuses, own, tuple(parts), best.misled
+    return PairNoise(pairs.ends, must, wrong, np.maximum(1 - 2 * said, 0.0), whole.points, *judged)
 
 
 def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:
@@ -194,8 +196,7 @@ def neighbour_mean(graph: Matrix) -> Matrix:
 
 def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None) -> Part:
     """The result of one set of first clusters."""
-    beliefs = first_beliefs(labels, k)
-    best = USUAL
+    beliefs, best = first_beliefs(labels, k), USUAL
     if fixed != 0:
         answers = answers.misleading(MISLED)
     own: Array = np.zeros((answers.annotators, 2))

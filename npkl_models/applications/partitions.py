@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.special import xlogy
+from scipy.special import softmax, xlogy
 
 from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
@@ -87,11 +87,9 @@ class Witnesses:
         """Logarithm of the likelihood of the edges, relative to that of one cluster."""
         degree = np.asarray(self.edges.sum(axis=1)).ravel()
         whole = float(degree.sum())
-        if whole == 0:
-            return 0.0
         edges = sp.coo_array(self.edges)
         inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
-        expected = float(np.sum(np.bincount(labels, degree) ** 2)) / whole
+        expected = float(np.sum(np.bincount(labels, degree) ** 2)) / (whole or 1.0)
         shares = np.array([[inside, expected], [whole - inside, whole - expected]])
         told, awaited = np.maximum(shares, 0.0).T
         if inside <= expected:
@@ -121,7 +119,8 @@ class Witnesses:
 class Mixed(NamedTuple):
     """The result that answers and graph speak for most, what they say for it, and means over all results.
 
-    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Part`.
+    ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Part`. ``doubt`` is the share of the
+    pairs that are in one cluster by some results and in two by others.
     """
 
     best: Part
@@ -129,6 +128,7 @@ class Mixed(NamedTuple):
     points: Array
     together: Array
     rates: Array
+    doubt: float
 
 
 def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
@@ -137,20 +137,23 @@ def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
     Each result is weighted by a power below 1 of what answers and graph say for its clusters. Only results
     with the largest number of clusters are mixed.
     """
-    sizes = [np.unique(part.points.argmax(axis=1)).size for part in parts]
-    kept = [part for part, size in zip(parts, sizes, strict=True) if size == max(sizes)]
+    labels = np.array([part.points.argmax(axis=1) for part in parts])
+    same = labels[:, witnesses.answers.i] == labels[:, witnesses.answers.j]
+    sizes = np.array([np.unique(one).size for one in labels])
+    full = np.flatnonzero(sizes == sizes.max()).tolist()
+    kept = [parts[q] for q in full]
     trust = min((part.trust for part in parts if part.trust is not None), default=1.0)
-    judged = np.array([witnesses.judged(part.points.argmax(axis=1), trust) for part in kept])
+    judged = np.array([witnesses.judged(one, trust) for one in labels[full]])
     best = kept[int(judged.argmax())]
-    share = np.exp((judged - judged.max()) / TEMPER)
-    share /= share.sum()
+    share = softmax(judged / TEMPER)
     points = np.einsum("p,pnk->nk", share, [_named(part.points, best.points) for part in kept])
     together = share @ np.array([part.together for part in kept])
     rates = share @ np.array([part.rates for part in kept])
     if witnesses.fixed is not None:
         rates = np.full(2, witnesses.fixed)
     points, together = (np.minimum(one, 1.0) for one in (points, together))  # shares sum to 1 to rounding
-    return Mixed(best, float(judged.max()), points, together, rates)
+    doubt = float(np.mean(same.any(axis=0) & ~same.all(axis=0)))
+    return Mixed(best, float(judged.max()), points, together, rates, doubt)
 
 
 def _named(points: Array, like: Array) -> Array:

@@ -22,10 +22,9 @@ def crowd(y, count, each, rates, seed):
     rng = np.random.default_rng(seed)
     pairs = nm.Pairs.from_labels(y, count, count, random_state=seed)
     who = np.stack([rng.choice(len(rates), each, replace=False) for _ in range(len(pairs))]).ravel()
-    ends = np.repeat(np.stack([pairs.i, pairs.j], axis=1), each, axis=0)
     truth = np.repeat(pairs.sign, each)
     said = np.where(rng.random(truth.size) < rates[who], -truth, truth)
-    return ends, said, who, truth
+    return np.repeat(pairs.ends, each, axis=0), said, who, truth
 
 
 def test_good_and_bad_annotators_are_told_apart_by_repeated_answers():
@@ -81,8 +80,7 @@ def test_names_and_the_order_of_answers_do_not_matter():
 def test_each_answer_keeps_its_pair():
     ends, said, who, _ = crowd(np.arange(60) % 3, 60, 3, RATES, 0)
     found = annotated_pairs(60, ends, said, who)
-    both = np.stack([found.pairs.i, found.pairs.j], axis=1)
-    np.testing.assert_array_equal(both[found.pair], np.sort(ends, axis=1))
+    np.testing.assert_array_equal(found.pairs.ends[found.pair], np.sort(ends, axis=1))
     np.testing.assert_array_equal(found.pairs.sign > 0, found.probability >= 0.5)
 
 
@@ -160,9 +158,8 @@ def test_annotators_of_features_and_points_without_weight():
     model = nm.NPKLKernel().fit(X, pairs=ends, y_pairs=said, annotator=who, sample_weight=weight)
     left = (weight[ends] > 0).all(axis=1)
     assert len(model.pairs_) == np.unique(np.sort(ends[left], axis=1), axis=0).shape[0]
-    np.testing.assert_allclose(
-        model.annotator_rates_, annotated_pairs(len(X), ends[left], said[left], who[left]).rates
-    )
+    by_answers = annotated_pairs(len(X), ends[left], said[left], who[left])
+    np.testing.assert_allclose(model.annotator_rates_, by_answers.rates)
     elsewhere = np.ones(len(X))
     elsewhere[ends.ravel()] = 0.0
     with pytest.raises(nm.ProblemError, match="must leave at least one pair"):

@@ -13,9 +13,8 @@ def turned(name, seed, form="pcp", gamma=1.0, **options):
     data = nm.datasets.load(name)
     count = round(0.6 * data.n)
     pairs = nm.Pairs.from_labels(data.y, count, count, random_state=seed)
-    rng, ends = np.random.default_rng(seed), np.stack([pairs.i, pairs.j], axis=1)
+    rng, ends, sign = np.random.default_rng(seed), pairs.ends, pairs.sign.copy()
     chosen = rng.choice(len(pairs), size=round(0.1 * len(pairs)), replace=False)
-    sign = pairs.sign.copy()
     sign[chosen] *= -1
     L = nm.laplacian(StandardScaler().fit_transform(data.X), 10, shift=0.1)
     problem = getattr(nm, form)(

@@ -55,11 +55,10 @@ def test_pairs_that_mislead_everybody_do_not_decide_the_clusters():
     score, share = [], []
     for seed in range(3):
         pairs, said, who = crowd(WINE.y, 107, 0.1, seed)
-        ends = np.stack([pairs.i, pairs.j], axis=1)
         told = nm.NPKLClustering(3).fit(
-            X, pairs=np.repeat(ends, 5, axis=0), y_pairs=said.ravel(), annotator=who.ravel()
+            X, pairs=np.repeat(pairs.ends, 5, axis=0), y_pairs=said.ravel(), annotator=who.ravel()
         )
-        voted = nm.NPKLClustering(3).fit(X, pairs=ends, y_pairs=np.sign(said.sum(axis=1)))
+        voted = nm.NPKLClustering(3).fit(X, pairs=pairs.ends, y_pairs=np.sign(said.sum(axis=1)))
         score.append([adjusted_rand_score(WINE.y, model.labels_) for model in (told, voted)])
         share.append(told.audit_.noise.misled)
     told, voted = np.mean(score, axis=0)
@@ -84,8 +83,7 @@ def test_a_table_that_is_read_three_times_is_not_believed_more(noise):
 
 def test_a_crowd_that_is_not_misled_stays_so():
     pairs, said, who = crowd(WINE.y, 107, 0.0, 0)
-    ends = np.stack([pairs.i, pairs.j], axis=1)
-    given = annotated_pairs(len(X), np.repeat(ends, 5, axis=0), said.ravel(), who.ravel())
+    given = annotated_pairs(len(X), np.repeat(pairs.ends, 5, axis=0), said.ravel(), who.ravel())
     graph = nm.laplacian(X, 10, shift=0.1)
     found = pair_noise(graph, given.pairs, [WINE.y], 3, annotated=given)
     assert 0 < found.misled < 0.02
@@ -153,10 +151,8 @@ def test_answers_of_tables_are_read():
     ends, said = [(0, 1), (1, 2), (2, 3)], [True, False, True]
     plain = annotated_pairs(4, ends, said, ["nan", "b", "nan"])
     for answers in (np.array(said, dtype=object), pd.Series(said, dtype="boolean")):
-        found = annotated_pairs(
-            4, np.array(ends, dtype=np.uint64), answers, np.array(["nan", "b", "nan"], object)
-        )
-        np.testing.assert_array_equal(found.must, plain.must)
+        again = np.array(ends, dtype=np.uint64), answers, np.array(["nan", "b", "nan"], object)
+        np.testing.assert_array_equal(annotated_pairs(4, *again).must, plain.must)
     with pytest.raises(nm.ProblemError, match=r"got \['perhaps'\]"):
         annotated_pairs(4, ends, ["yes", "perhaps", "yes"], ["a", "b", "a"])
     with pytest.raises(nm.ProblemError, match="pairs must be integers of shape"):

@@ -9,6 +9,8 @@ from npkl_models.applications.noise_search import Part
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.partitions import Witnesses, mixed
 
+ONE = Answers(2, np.array([0]), np.array([1]), np.array([True]))
+
 
 def part(points, together):
     rates = np.array([0.1, 0.1])
@@ -42,24 +44,21 @@ def test_clusters_that_break_many_answers_count_for_nothing():
 
 
 def test_probabilities_of_pairs_are_means_weighted_as_the_clusters_are():
-    answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     points = np.array([[0.9, 0.1], [0.2, 0.8]])
     one, two = part(points, np.array([0.9])), part(points[:, ::-1], np.array([0.5]))
-    np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).together, [0.7])
+    np.testing.assert_allclose(mixed([one, two], witnesses(ONE, 0.1)).together, [0.7])
 
 
 def test_a_known_rate_is_reported_as_it_was_given():
-    answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     first = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6]))
-    found = mixed([first, first, first], witnesses(answers, 0.2))
+    found = mixed([first, first, first], witnesses(ONE, 0.2))
     assert found.rates.tolist() == [0.2, 0.2]
 
 
 def test_results_with_an_empty_cluster_are_left_out():
-    answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]))
     empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]))
-    assert mixed([empty, full], witnesses(answers, 0.1)).best is full
+    assert mixed([empty, full], witnesses(ONE, 0.1)).best is full
 
 
 def test_later_first_clusters_are_mixed_in():

@@ -42,13 +42,9 @@ def test_features_keep_their_rank():
 @pytest.mark.filterwarnings("ignore:the labels do not keep")
 def test_a_crowd_that_agrees_on_nothing_is_not_believed():
     pairs = nm.Pairs.from_labels(WINE.y, 40, 40, random_state=0)
-    ends = np.stack([pairs.i, pairs.j], axis=1)
-    twice = {
-        "pairs": np.tile(ends, (2, 1)),
-        "y_pairs": np.repeat([1, -1], 80),
-        "annotator": np.repeat([0, 1], 80),
-    }
-    plain, told = nm.NPKLClustering(3).fit(X), nm.NPKLClustering(3).fit(X, **twice)
+    ends, both = np.tile(pairs.ends, (2, 1)), np.repeat([1, -1], 80)
+    told = nm.NPKLClustering(3).fit(X, pairs=ends, y_pairs=both, annotator=both)
+    plain = nm.NPKLClustering(3).fit(X)
     assert (told.pair_weights_ == 0).all()
     np.testing.assert_array_equal(told.labels_, plain.labels_)
 

@@ -78,8 +78,7 @@ def test_a_partition_that_is_kept_accuses_the_answers_that_it_breaks():
     found = pair_noise(L, PAIRS, [], 2, as_they_are=[Y])
     assert (found.labels == Y).all()
     assert found.count == 0
-    ends = np.stack([PAIRS.i, PAIRS.j], axis=1)
-    turned = nm.Pairs(60, np.concatenate([PAIRS.must_link, ends[-3:]]), ends[20:-3])
+    turned = nm.Pairs(60, np.concatenate([PAIRS.must_link, PAIRS.ends[-3:]]), PAIRS.ends[20:-3])
     accused = pair_noise(L, turned, [], 2, as_they_are=[Y])
     broken = (Y[accused.pairs[:, 0]] == Y[accused.pairs[:, 1]]) != accused.must
     assert broken.sum() == 3
@@ -87,12 +86,21 @@ def test_a_partition_that_is_kept_accuses_the_answers_that_it_breaks():
 
 
 def test_a_partition_that_is_kept_gives_each_annotator_a_rate():
-    ends = np.stack([PAIRS.i, PAIRS.j], axis=1)
-    both, said = np.tile(ends, (2, 1)), np.concatenate([PAIRS.sign, PAIRS.sign])
-    said[len(ends) : len(ends) + 12] *= -1  # of the second annotator
-    told = annotated_pairs(60, both, said, np.repeat(["a", "b"], len(ends)))
+    both, said = np.tile(PAIRS.ends, (2, 1)), np.concatenate([PAIRS.sign, PAIRS.sign])
+    said[40:52] *= -1  # of the second annotator
+    told = annotated_pairs(60, both, said, np.repeat(["a", "b"], 40))
     found = pair_noise(L, told.pairs, [], 2, annotated=told, as_they_are=[Y])
     assert found.annotator_rates[1].max() > found.annotator_rates[0].max()
+
+
+def test_probabilities_are_drawn_to_their_mean_as_often_as_results_disagree():
+    other = np.roll(Y, 2)
+    found = pair_noise(L, PAIRS, [], 2, as_they_are=[Y, other])
+    doubt = np.mean((other[PAIRS.i] == other[PAIRS.j]) != (PAIRS.sign > 0))
+    assert 0 < doubt < 0.5
+    assert found.weights.min() > 0
+    said = (1 - found.weights) / 2  # by the mean of both, which calls no pair wrong
+    np.testing.assert_allclose(found.wrong, (1 - doubt) * said + doubt * said.mean())
 
 
 def test_pairs_that_spread_everywhere_change_what_the_sparse_spread_changes():

@@ -90,8 +90,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         have them; None without a model of wrong pairs. With few pairs these probabilities rank the pairs and
         are uncertain themselves.
     pair_weights_ : ndarray of shape (m,)
-        The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
-        right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
+        The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a right pair, 0
+        for one that is wrong by the mean of the model's results before the kernel was learnt.
     annotators_, annotator_rates_ : ndarray of shape (a,) and (a, 2), or None
         The annotators, if `fit` was given any, and the estimated probability of a wrong answer of each,
         about two points of one cluster and about points of two.
