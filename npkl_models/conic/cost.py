@@ -25,7 +25,7 @@ from npkl_models.solve.cost import PRODUCT, Cost
 
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
-SLOWER = 10.0  # factor for kinked losses of distances (bounded_multipliers.py) and any matrices (sdplib.py)
+SLOWER = 10.0  # for kinked losses of distances (bounded_multipliers.py), any matrices (sdplib.py), and tr K^p
 LARGEST_ORDER = 500  # largest order at which an installed conic solver returns in reasonable time
 
 
@@ -33,14 +33,14 @@ def dense_cost(problem: Statement) -> Cost:
     """The cost of a conic program with one PSD cone of the problem's order."""
     order = problem.order
     solver = default_solver(None, order)
-    seconds = predicted_seconds(solver, order)
+    seconds = CVXPY + predicted_seconds(solver, order)
     R = problem.regularizer.spectral
-    if R is not None and needs_majorisation(R.p):
-        seconds *= MAJORISED
+    if R is not None and R.p > 1:
+        seconds *= MAJORISED if needs_majorisation(R.p) else SLOWER
     kinked = any(isinstance(t.functional, SquaredDistances) and not t.loss.smooth for t in problem.losses)
     if kinked or any(isinstance(part.functional, SparseMatrices) for part in problem.constraints):
         seconds *= SLOWER
-    return _within_reach(problem, Cost(CVXPY + seconds, predicted_bytes(solver, order)))
+    return _within_reach(problem, Cost(seconds, predicted_bytes(solver, order)))
 
 
 def dual_cost(problem: Statement) -> Cost:

@@ -162,15 +162,19 @@ class Portfolio:
         plan = self.stages(costs, options) if plan is None else plan
         started, best, cut = time.perf_counter(), None, False
         attempts: list[Attempt] = []
+        ended = set[str]()  # backends that came to their own end, which would do so again
         for name, most in plan:
             left = limit - (time.perf_counter() - started)
             if best is not None and left <= 0:
                 break
+            if name in ended:
+                continue
             allowance = Allowance(most)
             found = _attempt(problem, name, options, left, best, allowance)
             if found is None:
                 continue
             attempts.append(Attempt(name, found.solve_time, found.status, gap_of(found)))
+            ended |= set() if allowance.used else {name}
             best = _kept(found, best)
             cut = allowance.used if best is found else cut
             without_bound = found.V is not None and found.certificate.bound == -math.inf
