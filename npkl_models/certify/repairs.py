@@ -19,14 +19,16 @@ from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
 from npkl_models.model.facts import (
     bounded_diagonal,
+    bounded_diagonals,
     cost_floor,
     diagonal_floor,
     distance_floor,
     growing_distances,
     growing_floor,
     trace_bound,
+    which_distances,
 )
-from npkl_models.model.functionals import Functional, SquaredDistances, diagonal_of
+from npkl_models.model.functionals import Functional
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
@@ -151,13 +153,7 @@ def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
     shared_rows = None if problem.basis is None else problem.basis.shared
     if shared_rows is not None:
         return _shift_of_rows(problem, y, eps, *shared_rows)
-    floor = diagonal_floor(problem)
-    if floor <= 0:
-        return None
-    t = eps / floor * (1 + 4 * UNIT)
-    parts = zip(problem.constraints, y.constraints, strict=True)
-    nus = tuple(np.where(bounded_diagonal(part), raised(nu, t), nu) for part, nu in parts)
-    return _bound(problem, replace(y, constraints=nus))
+    return _raise_each(problem, y, bounded_diagonals(problem), eps, diagonal_floor(problem))
 
 
 def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
@@ -184,8 +180,7 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
     Over a basis of centred kernels, this Laplacian is positive definite if the graph of the pairs is
     connected. If a multiplier may not be raised, those alone are raised that may grow without limit.
     """
-    every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
-    found = _raise_each(problem, y, every, eps, distance_floor(problem))
+    found = _raise_each(problem, y, which_distances(problem), eps, distance_floor(problem))
     return found or _raise_each(problem, y, growing_distances(problem), eps, growing_floor(problem))
 
 
@@ -267,7 +262,7 @@ DIAGONAL: dict[str, Callable[[Statement, Multipliers, Array, float], Repaired]] 
 
 def _uncovered(functional: Functional, covered: Mask) -> tuple[Index, Index]:
     """(positions, points) of the first value K_ii of each point that is not yet covered."""
-    where = np.flatnonzero(diagonal_of(functional))
+    where = np.flatnonzero(functional.on_diagonal)
     if not where.size:
         return where, where
     points, first = np.unique(functional.indices[0][where], return_index=True)

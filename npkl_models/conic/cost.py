@@ -21,7 +21,7 @@ from npkl_models.model.incidence import Incidence
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
-from npkl_models.solve.cost import PRODUCT, Cost
+from npkl_models.solve.cost import DENSE_SHARE, PRODUCT, Cost
 
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
@@ -83,7 +83,6 @@ def _within_reach(problem: Statement, cost: Cost) -> Cost:
     return Cost(cost.seconds, cost.bytes, f"would take too long at order {problem.order}: about {cost}")
 
 
-DENSE = 0.2  # share of all entries above which a pattern counts as one clique
 LARGEST = 5_000  # largest order at which a pattern is factorised
 
 
@@ -102,7 +101,7 @@ def slack_pattern(problem: Statement) -> sp.csc_array | None:
         return None
     linked = Incidence.stack([part.functional.incidence for part in problem.terms]).pattern()
     pattern = abs(problem.cost) + linked + sp.eye_array(n)
-    return sp.csc_array(pattern) if pattern.nnz <= DENSE * n * n else None
+    return sp.csc_array(pattern) if pattern.nnz <= DENSE_SHARE * n * n else None
 
 
 def clique_sizes(pattern: sp.csc_array) -> Index:

@@ -41,20 +41,21 @@ class PathChunk:
 
     def __call__(self, grid: Array) -> list[Solution]:
         """Solve the largest weight, or the value nearest to the problem's own, first; then the neighbours."""
-        takes_start = "start" in get_backend(self.backend).option_names
         falling = self.parameter == "weight"
         first = grid.size - 1 if falling else int(np.argmin(np.abs(grid - self.own)))
         found: dict[int, Solution] = {}
-        options = dict(self.options)
+        start: Solution | None = None
         for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
             beside = found.get(k - 1) or found.get(k + 1)
-            if takes_start and beside is not None and beside.V is not None:
-                options["start"] = beside
-            found[k] = self.solved(float(grid[k]), options)
+            start = start if beside is None or beside.V is None else beside
+            found[k] = self.solved(float(grid[k]), start)
         return [found[k] for k in range(grid.size)]
 
-    def solved(self, value: float, options: dict[str, Any]) -> Solution:
-        """The solution at one value, from the cache if there is one."""
+    def solved(self, value: float, start: Solution | None) -> Solution:
+        """The solution at one value, from a warm start or from the cache, if there is one."""
+        takes_start = "start" in get_backend(self.backend).option_names
+        warm = takes_start and start is not None and start.V is not None
+        options = self.options | ({"start": start} if warm else {})
         key = f"{self.parameter}={value!r}"
         task = partial(_solve, self.problem, self.parameter, value, self.backend, options)
         result = sweep({key: task}, 1, self.folder, about=about(self.folder))[key]
@@ -67,13 +68,9 @@ class PathChunk:
         self, low: float, high: float, tol: float, known: Mapping[float, Solution] | None = None
     ) -> Cover:
         """Solve at values of an interval until the gap is at most ``tol`` everywhere."""
-        takes_start = "start" in get_backend(self.backend).option_names
 
         def solve(value: float, start: Solution | None) -> Solution:
-            if known and value in known:
-                return known[value]
-            warm = takes_start and start is not None and start.V is not None
-            return self.solved(value, self.options | ({"start": start} if warm else {}))
+            return known[value] if known and value in known else self.solved(value, start)
 
         return search(Axis(self.problem, self.parameter, low, high), tol, solve)
 

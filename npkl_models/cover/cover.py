@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import relative_gap
 from npkl_models.cover.knots import (
-    ROUNDING,
     Ends,
     Knot,
     crossing,
@@ -28,7 +27,7 @@ from npkl_models.cover.knots import (
     objectives_of_one_kernel,
     owed,
 )
-from npkl_models.cover.multipliers import mixed_bound
+from npkl_models.cover.multipliers import ROUNDING, mixed_bound
 from npkl_models.cover.parameters import Axis
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index

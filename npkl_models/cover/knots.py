@@ -17,7 +17,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED, Certificate
 from npkl_models.certify.points import Given
 from npkl_models.certify.targets import target_of
-from npkl_models.cover.multipliers import DualPoint, dual_point
+from npkl_models.cover.multipliers import ROUNDING, DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
@@ -30,9 +30,8 @@ from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
 INF = float("inf")
-ROUNDING = 16 * UNIT  # relative error of a line, a chord or a gap in floating point, and more
 NOTHING = {True: (INF, INF), False: (-INF, -INF)}  # no upper line, no lower line
-SMALLEST, LARGEST = 1e-100, 1e100  # units within which products neither under- nor overflow
+FAR = 1e100  # products of units up to this size, or its inverse, neither under- nor overflow
 Ends = tuple[float, float]
 
 
@@ -105,7 +104,7 @@ def objectives_of_one_kernel(
         terms: tuple[LossTerm | Constraint, ...] = (*problem.losses, *inside.constraints)
         own = replace(inside, cost=problem.cost, terms=terms, regularizer=problem.regularizer)
         target = target_of(own, Given(V))
-        ordinary = all(SMALLEST < unit < LARGEST for unit in (problem.cost_unit, problem.kernel_unit))
+        ordinary = all(1 / FAR < unit < FAR for unit in (problem.cost_unit, problem.kernel_unit))
         out.append(target.top if target.excess == 0 and ordinary else float("inf"))
     return tuple(out), V, missed
 

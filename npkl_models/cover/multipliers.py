@@ -19,7 +19,7 @@ from npkl_models.model.functionals import PAIRWISE as SUM
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-MIXED = 4 * UNIT  # relative error of a mixture of two numbers, and more
+ROUNDING = 16 * UNIT  # relative error of a line, a chord, a gap or a mixture in floating point, and more
 BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not the dual value of multipliers
 
 
@@ -37,10 +37,10 @@ class DualPoint:
         if axis.parameter == "weight" or axis.of_cost or self.support == 0.0:
             return self.support
         if axis.parameter == "bound":
-            return self.support * (x / self.x) * (1 + 4 * MIXED)
+            return self.support * (x / self.x) * (1 + ROUNDING)
         power = 1 / (axis.power - 1)  # q - 1
         share = float(np.exp(power * np.log(self.x / x)))
-        return self.support * share * (1 + 4 * MIXED * (1 + power * (1 + abs(float(np.log(self.x / x))))))
+        return self.support * share * (1 + ROUNDING * (1 + power * (1 + abs(float(np.log(self.x / x))))))
 
 
 def dual_point(axis: Axis, problem: Statement, x: float, found: Certificate) -> DualPoint | None:
@@ -91,14 +91,14 @@ def mixed_bound(axis: Axis, x: float, one: DualPoint | None, other: DualPoint | 
     u = (x - one.x) / (other.x - one.x) * (1 - 8 * UNIT)  # with p = 1 the slack plus x I is PSD up to here
     paid = paid_range(axis.at(axis.value(x)), *(_end(one.y, other.y, u, sign) for sign in (-1.0, 1.0)))[1]
     support = (1 - u) * one.support_at(axis, x) + u * other.support_at(axis, x)
-    return -(paid + support + MIXED * (abs(paid) + support))
+    return -(paid + support + ROUNDING * (abs(paid) + support))
 
 
 def _end(one: Multipliers, other: Multipliers, u: float, sign: float) -> Multipliers:
     """The lower or upper end of (1 - u) y + u y', with room for rounding."""
 
     def mix(a: Array, b: Array) -> Array:
-        return (1 - u) * a + u * b + sign * MIXED * ((1 - u) * np.abs(a) + u * np.abs(b))
+        return (1 - u) * a + u * b + sign * ROUNDING * ((1 - u) * np.abs(a) + u * np.abs(b))
 
     return Multipliers(
         tuple(map(mix, one.losses, other.losses)), tuple(map(mix, one.constraints, other.constraints))

@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 
 from npkl_models.data.cells import is_missing
-from npkl_models.data.named import TRIPLETS, Role, in_order, read_named
+from npkl_models.data.named import Role, in_order, read_named
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate, is_there
 from npkl_models.linalg import Index
 
 FOUR = ("i", "j", "k", "l")
 ROLES = (
-    Role("i", TRIPLETS[0]), Role("j", TRIPLETS[1]), Role("k", TRIPLETS[2]), Role("l", "l", False),
-)  # fmt: skip
+    Role("i", "anchor|reference|ref|query|standard"),
+    Role("j", "near|nearer|close|closer|similar|positive"),
+    Role("k", "far|farther|further|distant|dissimilar|negative|other"),
+    Role("l", "l", False),
+)
 
 
 @dataclass(frozen=True, eq=False)

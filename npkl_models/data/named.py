@@ -18,8 +18,6 @@ from npkl_models.linalg import Array, Index, Mask
 ENDS = "id|name|point|row|record|item|object|node|sensor|from|to"
 FIRST = rf"i|a|from|first|left|source|left_id|({ENDS})_?1|({ENDS})_?a|sensor"
 SECOND = rf"j|b|to|second|right|target|right_id|({ENDS})_?2|({ENDS})_?b"
-TRIPLETS = ("anchor|reference|ref|query|standard", "near|nearer|close|closer|similar|positive",
-            "far|farther|further|distant|dissimilar|negative|other")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from npkl_models.data.cells import read_cells
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import content, gate
 from npkl_models.linalg import Array, Index
+from npkl_models.model.storage import FEW
 
 ODD = re.compile(rb"^[^#\n]*(_|qid)", re.MULTILINE)  # Python reads 1_0 as 10; the reader ignores a qid
-FLOOR = 2**23  # a dense table with at most this many numbers is always allowed
-SPARSEST = 2000  # a larger table may have at most this many times the numbers in the file
+SPARSEST = 2000  # a dense table of more than `FEW` numbers may have so many times the numbers in the file
 
 LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 CHECKSUMS = {
@@ -66,7 +66,7 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
             raise ProblemError(f"{path} must be in LIBSVM's format, got a zero byte, an underscore or a qid")
         X, y = load_svmlight_file(io.BytesIO(raw), n_features=n_features, zero_based=False)
         n, d = X.shape
-        if n * d > max(FLOOR, SPARSEST * X.nnz):
+        if n * d > max(FEW, SPARSEST * X.nnz):
             raise ProblemError(
                 f"{path} must be in LIBSVM's format, got the index {d} for {n} points and {X.nnz} "
                 f"numbers: a dense table would take {n * d * 8 / 2**30:.3g} GiB"

@@ -155,7 +155,7 @@ def check(reader: Reader, found: Array, at: Index, least: int, m: int, orders: I
     finite = np.isfinite(found).all(axis=1)
     whole = finite & (found[:, :4] == np.floor(found[:, :4])).all(axis=1)
     known = whole & (k >= least) & (k <= m) & (block >= 1) & (block <= orders.size)
-    order = orders[np.where(known, block - 1, 0).astype(np.intp)] if orders.size else np.zeros(len(found))
+    order = orders[np.where(known, block - 1, 0).astype(np.intp)]
     inside = known & (np.minimum(i, j) >= 1) & (np.maximum(i, j) <= np.abs(order))
     checks = (
         (finite, "must be finite numbers"),
@@ -163,12 +163,11 @@ def check(reader: Reader, found: Array, at: Index, least: int, m: int, orders: I
         (known, f"must have a matrix from {least} to {m} and a block from 1 to {orders.size}"),
         (inside, "must have a row and a column of its block"),
         (~(inside & (order < 0) & (i != j) & (value != 0)), "must lie on the diagonal of a diagonal block"),
+        (np.isfinite(2 * value), "must be finite, also times two"),
     )
     for right, words in checks:
         if not right.all():
             raise reader.fail(words, int(at[np.argmin(right)]))
-    if not np.isfinite(2 * value).all():
-        raise reader.fail("must be finite, also times two", int(at[np.argmin(np.isfinite(2 * value))]))
     places = np.column_stack([k, block, np.minimum(i, j), np.maximum(i, j)])
     order_of = np.lexsort(places.T[::-1])
     twice = (np.diff(places[order_of], axis=0) == 0).all(axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -91,13 +90,6 @@ def opened(path: str | Path) -> Iterator[Archive]:
         size = size_of(Path(path))
         with Path(path).open("rb") as file:
             yield Archive(file, size, path)
-
-
-@contextmanager
-def opened_bytes(data: bytes, path: object) -> Iterator[Archive]:
-    """The arrays of a .npz file in memory; ``path`` names its origin in errors."""
-    with gate(path, WHOLE):
-        yield Archive(io.BytesIO(data), len(data), path)
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, Any]) -> None:

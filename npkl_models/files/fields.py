@@ -9,7 +9,7 @@ from typing import Any
 from npkl_models.errors import ProblemError
 
 LARGEST = 2**53  # the largest whole number of a field
-LONGEST = 100  # characters of a value that an error repeats
+LONGEST = 100  # characters that an error repeats of a value, or of a foreign error
 
 
 def text(found: Mapping[str, Any], name: str) -> str:
@@ -53,5 +53,9 @@ def _checked(found: Mapping[str, Any], name: str, what: str, kind: type | UnionT
 
 def short(value: object) -> str:
     """A value as text for an error, cut to `LONGEST` characters."""
-    said = repr(value)
+    return cut(repr(value))
+
+
+def cut(said: str) -> str:
+    """A text for an error, cut to `LONGEST` characters."""
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.errors import NPKLError, ProblemError
+from npkl_models.files.fields import cut
 
 FLOOR = 16 * 2**20  # every file may unpack to at most this many bytes
 RATIO = 100  # a file may unpack to more bytes if they are at most this many times its size
-LONGEST = 200  # the largest number of characters that are repeated of a foreign error
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -124,4 +124,4 @@ def _words(error: Exception) -> str:
     said = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, KeyError):
         said = f"it has no {said}"
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+    return cut(said)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.files.arrays import Archive, Arrays, opened, opened_bytes, write_arrays
+from npkl_models.files.arrays import WHOLE, Archive, Arrays, opened, write_arrays
 from npkl_models.files.atomic import write_bytes
-from npkl_models.files.gate import is_there
+from npkl_models.files.gate import gate, is_there
 
 FORMAT = 4
 HEADER, CHECKSUM = "header", "checksum"
@@ -54,8 +54,8 @@ def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
 
 def read_from(data: bytes, path: object, what: str, check: Check) -> tuple[Header, Arrays]:
     """Header and arrays from bytes; ``path`` names their origin in errors."""
-    with opened_bytes(data, path) as archive:
-        return _unpacked(archive, path, what, check)
+    with gate(path, WHOLE):
+        return _unpacked(Archive(io.BytesIO(data), len(data), path), path, what, check)
 
 
 def is_saved(path: str | Path) -> bool:

@@ -24,7 +24,7 @@ from npkl_models.interior.schur import IN_NUMPY, USUAL
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import WORTH
-from npkl_models.model.conjugates import boxed_conjugates
+from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
@@ -235,7 +235,7 @@ TAKES = Takes(
         "entries", "squared distances", "distance differences", "combinations of distances", "trace",
         "sparse matrices",
     ),
-    beyond=lambda problem: boxed_conjugates(problem.losses),
+    beyond=lambda problem: quadratic_conjugates(problem.losses, entropy=True),
 )  # fmt: skip
 BACKEND = Backend(
     "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,

@@ -26,9 +26,7 @@ logger = logging.getLogger("npkl_models")
 WORTH = 1.0  # predicted seconds of numpy from which compiled code does a piece of work
 FAST = {"contract", "reassoc", "nsz"}  # sums may take any order; infinities and NaN stay valid
 BORROWS = {"_nrt": False}  # numba counts no references to arrays; such a function makes no array
-OWNS = {
-    "_nrt": True
-}  # said, since a part that says nothing takes the setting of the first loop that calls it
+OWNS = {"_nrt": True}  # said: a part that says nothing takes the setting of the first loop that calls it
 
 
 @cache
@@ -75,9 +73,9 @@ def borrowing(function: Any) -> Any:
     return compiled(function, **BORROWS)
 
 
-def called(*signature: str) -> Callable[[Any], Any]:
+def called(*signature: str, **more: Any) -> Callable[[Any], Any]:
     """A borrowing part of a loop that Python never calls, and that machine code calls seldom."""
-    more = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **BORROWS}
+    more |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **BORROWS}
     return lambda function: compiled(function, *signature, **more)
 
 
@@ -86,8 +84,7 @@ def part(*signature: str) -> Callable[[Any], Any]:
 
     Without its signature, numba would compile a part once for each constant that it is called with.
     """
-    more = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True, **BORROWS}
-    return lambda function: compiled(function, *signature, **more)
+    return called(*signature, forceinline=True)
 
 
 def intrinsic(function: Any) -> Any:

@@ -46,7 +46,7 @@ class Shelled:
     A sparse matrix accepts new entries even if its arrays are read-only. Such entries change the shell alone.
     """
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, owner: Any, cls: type) -> Any:
@@ -58,9 +58,7 @@ class Shelled:
 
 def shelled(cls: type, name: str) -> None:
     """Make a field of a frozen dataclass a `Shelled` field."""
-    field = Shelled()
-    field.__set_name__(cls, name)
-    setattr(cls, name, field)
+    setattr(cls, name, Shelled(name))
 
 
 def frozen(value: Any) -> Any:

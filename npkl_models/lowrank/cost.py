@@ -6,20 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from npkl_models.feasibility.constraint_map import MOST
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.comparisons import compares
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.factor.restored import FILLED
 from npkl_models.lowrank.rows.extrapolation import MEMORY
-from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import constrained, fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
+from npkl_models.solve.cost import CALL, DENSE_SHARE, PRODUCT, Cost, product_entries, proof_bytes
 
 ROW = 4e-7  # seconds per row of a sweep, without the product
 SWEEPS, PRODUCTS = 60, 3.0  # until a certificate; products in a sweep and in the evaluation after it
@@ -41,21 +39,17 @@ DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a den
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
 WIDER = 3.0  # factor for tr K^p with p > 1, whose optimal kernels have many small eigenvalues
 PROGRAMS = 30.0  # factor for constraints with any matrices: 1 on maxG11, over 70 on truss2 of SDPLIB
-RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
-def factor_cost(
-    problem: Statement, iterations: int, products: float = 3.0, kinked: float = 2.0, row: float = 0.0
-) -> Cost:
+def factor_cost(problem: Statement, iterations: int, products: float = 3.0, row: float = 0.0) -> Cost:
     """The cost of iterations with so many products of C and V, and ``row`` seconds for each row of V.
 
-    It grows if the weights are large or an eigenvalue of C is near zero, and by the factor ``kinked`` for a
-    kink in a loss or a constraint.
+    It grows if the weights are large or an eigenvalue of C is near zero, and for a kink in a loss or a
+    constraint.
     """
     rank, entries = auto_rank(problem), product_entries(problem)
-    held = sum(part.functional.size for part in problem.constraints)
     seconds = iterations * iteration_seconds(problem, rank, products, row)
-    seconds *= _growth(problem, kinked)
+    seconds *= _growth(problem)
     power = problem.regularizer.spectral
     if power is not None and power.p > 1:
         seconds *= WIDER
@@ -69,18 +63,17 @@ def factor_cost(
                 seconds += DENSE_STEPS * dense_step(problem)
     elif not restorable(problem):
         seconds *= LONGER * condition(problem) ** SENSITIVITY
-    seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
 
 
-def _growth(problem: Statement, kinked: float) -> float:
+def _growth(problem: Statement) -> float:
     """The factor for kinks and constraints, and for the values that make them slow."""
     smooth = all(term.loss.smooth for term in problem.losses)
     if smooth and problem.regularizer.vacuous and not constrained(problem):
         return 1.0
     general = any(isinstance(term.functional, SparseMatrices) for term in problem.constraints)
-    return _kinks(problem) * kinked * (COMPARED_KINKS if compares(problem) else PROGRAMS if general else 1.0)
+    return _kinks(problem) * 2.0 * (COMPARED_KINKS if compares(problem) else PROGRAMS if general else 1.0)
 
 
 def _kinks(problem: Statement) -> float:

@@ -64,10 +64,14 @@ class FactorEngine(Engine):
         """The multipliers of the method's own point."""
 
     def iterate(self) -> None:
-        if self.finisher is None:
+        finisher = self.finisher
+        if finisher is None:
             self.step()
-        else:
-            self.run_finisher(self.finisher)
+            return
+        before = finisher.work
+        finisher.iterate()
+        self.work += finisher.work - before
+        self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
 
     def multipliers(self) -> Multipliers:
         return self.dual_point() if self.finisher is None else self.finisher.multipliers()

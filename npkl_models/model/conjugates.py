@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -15,20 +15,12 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 
-def quadratic_conjugates(terms: Iterable[LossTerm]) -> str | None:
-    """The reason why the conjugate of a loss is not quadratic on its domain; None if all are."""
-    return _refusal(term for term in terms if term.loss.entropy or not _is_boxed(term))
-
-
-def boxed_conjugates(terms: Iterable[LossTerm]) -> str | None:
-    """The reason why the conjugate of a loss is not that of a `Box`; None if all are."""
-    return _refusal(term for term in terms if not _is_boxed(term))
-
-
-def _refusal(others: Iterator[LossTerm]) -> str | None:
+def quadratic_conjugates(terms: Iterable[LossTerm], entropy: bool = False) -> str | None:
+    """The reason why a conjugate is not quadratic on its domain, perhaps with an entropy; None if all are."""
+    others = (term.loss for term in terms if (term.loss.entropy and not entropy) or not _is_boxed(term))
     first = next(others, None)
     words = "needs losses whose conjugate is quadratic on its domain, got"
-    return None if first is None else f"{words} {first.loss.name}"
+    return None if first is None else f"{words} {first.name}"
 
 
 def _is_boxed(term: LossTerm) -> bool:

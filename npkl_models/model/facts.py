@@ -64,8 +64,7 @@ def cost_floor(problem: Statement) -> float:
 @fact
 def distance_floor(problem: Statement) -> float:
     """A proved lower bound on the spectrum of sum_e M_e over all distances; -inf without proof."""
-    held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
-    return _floor_of(problem, held)
+    return _floor_of(problem, which_distances(problem))
 
 
 @fact
@@ -74,20 +73,27 @@ def growing_floor(problem: Statement) -> float:
     return _floor_of(problem, growing_distances(problem))
 
 
+def which_distances(problem: Statement) -> list[Mask]:
+    """For each term, which values are distances."""
+    return [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.terms]
+
+
 def growing_distances(problem: Statement) -> list[Mask]:
     """For each term, which values are distances whose multipliers may grow without limit."""
-    held = []
-    for part in problem.terms:
-        far = isinstance(part.functional, SquaredDistances)
-        held.append(np.isposinf(part.domain[1]) if far else np.zeros(part.functional.size, dtype=bool))
-    return held
+    pairs = zip(problem.terms, which_distances(problem), strict=True)
+    return [far & np.isposinf(part.domain[1]) for part, far in pairs]
 
 
 @fact
 def diagonal_floor(problem: Statement) -> float:
     """A proved lower bound on the spectrum of sum_e M_e over all upper bounds on K_ii; -inf without proof."""
+    return _floor_of(problem, bounded_diagonals(problem))
+
+
+def bounded_diagonals(problem: Statement) -> list[Mask]:
+    """For each term, which values are those of `bounded_diagonal`."""
     none = [np.zeros(e.functional.size, dtype=bool) for e in problem.losses]
-    return _floor_of(problem, [*none, *map(bounded_diagonal, problem.constraints)])
+    return [*none, *map(bounded_diagonal, problem.constraints)]
 
 
 def bounded_diagonal(constraint: Constraint) -> Mask:

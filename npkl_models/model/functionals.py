@@ -21,7 +21,6 @@ __all__ = [
     "TotalSum",
     "Trace",
     "Triplets",
-    "diagonal_of",
     "squares",
 ]
 
@@ -72,10 +71,7 @@ class TotalSum(Functional):
     arity = 0
     latex = r"\mathbf{1}' K \mathbf{1}"
     latex_matrix = r"\mathbf{1} \mathbf{1}'"
-
-    @property
-    def size(self) -> int:
-        return 1
+    size = 1
 
     @property
     def additions(self) -> int:
@@ -111,10 +107,7 @@ class Trace(Functional):
     latex = r"\operatorname{tr} K"
     latex_matrix = "I"
     additions = PAIRWISE
-
-    @property
-    def size(self) -> int:
-        return 1
+    size = 1
 
     def triplets(self) -> Triplets:
         i = np.arange(self.n)
@@ -139,22 +132,8 @@ DISTANCES = (SquaredDistances, DistanceDifferences, DistanceCombinations)
 """The functionals of distances, whose values do not change if all points are moved together."""
 
 FUNCTIONALS: dict[str, type[Functional]] = {
-    cls.kind: cls
-    for cls in (
-        Entries,
-        SquaredDistances,
-        DistanceDifferences,
-        DistanceCombinations,
-        TotalSum,
-        Trace,
-        SparseMatrices,
-    )
+    cls.kind: cls for cls in (Entries, *DISTANCES, TotalSum, Trace, SparseMatrices)
 }
-
-
-def diagonal_of(functional: Functional) -> Mask:
-    """Mask of the values that are entries K_ii."""
-    return functional.on_diagonal
 
 
 def squares(f: Functional) -> Mask:

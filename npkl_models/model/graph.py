@@ -12,10 +12,9 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import UNIT, Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.owned import finite, real_matrix, real_number
 from npkl_models.model.neighbors import nearest_neighbors, neighbors_among
-from npkl_models.model.reading import symmetric
+from npkl_models.model.reading import ROOT, symmetric
 
 WIDTH_NEIGHBORS = 10
-LARGEST = 1e150  # largest coordinate of a point
 METRICS = ("euclidean", "sqeuclidean", "l2", "minkowski")  # metrics with squares that are sums over features
 FEW, SHARE = 5.0, 0.01  # see `unscaled`
 
@@ -215,9 +214,9 @@ def check_points(X: Any, least: int = 2) -> Any:
         raise ProblemError(f"X must have shape (n, d) with n >= {least}, got {X.shape}")
     finite(X, "X")
     largest = float(np.max(np.abs(X.data if sp.issparse(X) else X), initial=0.0))
-    if largest > LARGEST:
+    if largest > ROOT:
         raise ProblemError(
-            f"entries of X must be at most {LARGEST:g} in size, so that squares are finite, got {largest:g}"
+            f"entries of X must be at most {ROOT:g} in size, so that squares are finite, got {largest:g}"
         )
     return X
 

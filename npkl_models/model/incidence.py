@@ -11,13 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, positions
-from npkl_models.linalg.compile import Loop, worth
+from npkl_models.linalg.compile import Loop, available
 from npkl_models.linalg.owned import frozen
 
 INNER = Loop("npkl_models.model.compiled_inner", "inner", 1.0)
-PASSES, PER_NUMBER = 1_000, 2e-8  # products in a solve; seconds of numpy for each number in one
 DENSE = 8  # one dense product replaces rows of each triplet if n^2 is at most this many times their number
-CACHED = 40_000  # numbers of two blocks of rows that stay in a processor's cache
+CACHED = 40_000  # numbers of two blocks of rows that stay in a processor's cache; for more a loop is compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class Incidence:
         if self.row.size * V.shape[1] <= CACHED:
             return np.einsum("er,er->e", V[self.row], U[self.column])
         fits = V.shape == U.shape and len(V) == self.n  # the loop checks no index
-        if fits and not once and worth(PASSES * PER_NUMBER * self.row.size * V.shape[1]):
+        if fits and not once and available():
             out = np.empty(self.row.size)
             INNER(*self.indices, *(np.require(part, float, ["C", "W"]) for part in (V, U)), out)
             return out

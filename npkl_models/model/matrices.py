@@ -10,17 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import SKEW, Array, Index, Mask, Matrix
-from npkl_models.linalg.owned import (
-    finite,
-    frozen,
-    owned_sparse,
-    real_array,
-    real_matrix,
-    whole_array,
-    whole_number,
-)  # fmt: skip
+from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.linalg.owned import finite, frozen, real_array, whole_array, whole_number
 from npkl_models.model.functional import Functional, Triplets
+from npkl_models.model.reading import symmetric
 
 
 class SparseMatrices(Functional):
@@ -167,11 +160,8 @@ def _are_triplets(given: Any) -> bool:
 
 def _upper(given: Any, n: int, e: int) -> tuple[Index, Index, Array]:
     """The entries of the upper triangle of a symmetric matrix."""
-    M = sp.coo_array(owned_sparse(real_matrix(given, f"matrix {e}")))
+    M = symmetric(given, f"matrix {e}")
     if M.shape != (n, n):
         raise ProblemError(f"matrix {e} must have shape ({n}, {n}), got {M.shape}")
-    skew = abs(M - M.T).max() if M.nnz else 0.0
-    if skew > SKEW * abs(M).max():
-        raise ProblemError(f"matrix {e} must be symmetric, got entries that differ by {skew:.3g}")
-    half = sp.coo_array(sp.triu((M + M.T) / 2))
+    half = sp.coo_array(sp.triu(M))
     return half.coords[0], half.coords[1], half.data

@@ -138,7 +138,6 @@ def constraints_missed(
         missed = (np.abs(residual) + doubt) * (1 + gamma(4))  # subtraction and division round, too
         share = np.divide(missed, scale, out=np.full(f.size, np.inf), where=scale > 0)
         share = np.where(missed == 0, 0.0, share)
-        out.append(Miss(part.name, residual, doubt, float(np.max(share, initial=0.0))))
-        if np.isnan(share).any():
-            out[-1] = Miss(part.name, residual, doubt, np.inf)
+        missing = bool(np.isnan(share).any())
+        out.append(Miss(part.name, residual, doubt, np.inf if missing else float(np.max(share, initial=0.0))))
     return out

@@ -14,11 +14,11 @@ from npkl_models.model.constraint import Constraint
 from npkl_models.model.distances import DistanceCombinations, OfDistances, SquaredDistances
 from npkl_models.model.functional import Functional
 from npkl_models.model.pairs import components
+from npkl_models.model.sampling import AT_ONCE
 from npkl_models.model.statement import Statement
 
 SHOWN = 3  # examples in a message
 PATHS = 20_000_000  # most paths of two distances that are compared with a third
-CHUNK = 2_000_000  # of them at a time
 ROUNDED = 1e-9  # a smaller share of a distance, or of the largest entry of a matrix, is rounding
 
 
@@ -169,7 +169,7 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
     row, paths = np.repeat(np.arange(n), degree), np.cumsum(degree[D.indices])
     seen = int(np.searchsorted(paths, PATHS, side="right"))
     cuts = np.searchsorted(
-        paths[:seen], np.arange(CHUNK, paths[-1] if paths.size else 0, CHUNK), side="right"
+        paths[:seen], np.arange(AT_ONCE, paths[-1] if paths.size else 0, AT_ONCE), side="right"
     )
     many, worst, example = 0, 0.0, ""
     for own in np.split(np.arange(seen), np.unique(cuts)):

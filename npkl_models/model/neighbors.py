@@ -16,11 +16,10 @@ from npkl_models.linalg.owned import whole_number
 
 APPROXIMATE_FROM = 50_000  # points
 HIGH_DIMENSION = 50  # in so many dimensions, approximate searches begin at MANY points
-MANY = 10_000  # points from which threads save time
+MANY = 10_000  # points from which on threads save time, and cells in an approximate search
 TREE = 4  # largest dimension in which exact search by a tree is the quickest at any size
 TREE_EXACT = 15  # largest dimension in which a tree is the quickest exact search of many points
 CELLS, PROBED = 4.0, 48  # cells, over the square root of n, and cells that are searched for each point
-FLAT = 2_000  # most points at which all points are compared
 BLURRED = 1e-4  # share of a point's size: single precision cannot tell nearer neighbours apart
 SEARCHES = ("auto", "exact", "approximate")
 Search = Callable[[Any], tuple[Array, Index]]
@@ -122,7 +121,7 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     centred /= farthest
     points = np.ascontiguousarray(centred, dtype=np.float32)
     index: Any = faiss.IndexFlatL2(d)
-    if n > FLAT:
+    if n >= MANY:
         index = faiss.IndexIVFFlat(index, d, int(CELLS * np.sqrt(n)))
         index.cp.min_points_per_centroid = 1  # or faiss complains
         index.nprobe = PROBED

@@ -299,8 +299,6 @@ def _codes(pairs: Index, n: int) -> Index:
 
 
 def _distinct(pairs: Index) -> Index:
-    if not len(pairs):
-        return pairs
     first = np.unique(pairs, axis=0, return_index=True)[1]
     return pairs[np.sort(first)]
 

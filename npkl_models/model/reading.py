@@ -15,6 +15,9 @@ from npkl_models.model.constraint import Constraint
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.terms import LossTerm
 
+ROOT = 1e150  # largest coordinate of a point: neither its square nor that of its inverse is out of range
+LARGEST = ROOT**2  # sums of larger entries of costs or kernels may not be finite
+
 
 def read_terms(given: Any) -> tuple[LossTerm | Constraint, ...]:
     """The loss terms, and then the constraints, each of one kind; a ProblemError names a wrong term."""
@@ -55,9 +58,6 @@ def read_multipliers(
 def _floats(given: Any, what: str) -> Array:
     """An array of floats itself; anything else is converted, or raises a ProblemError."""
     return given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
-
-
-LARGEST = 1e300  # sums of larger entries of costs or kernels may not be finite
 
 
 def symmetric(given: Any, what: str, least: int = 1) -> Matrix:

@@ -17,8 +17,6 @@ import numpy as np
 from npkl_models.linalg import UNIT, WIDE, Array
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 
-SMALLEST = 1e-150  # a small number whose square does not underflow
-
 
 class TraceFace(Protocol):
     """A regulariser as a function of tr K^p: tr K^p <= bound, or penalty / p tr K^p; see `TracePower`."""

@@ -11,7 +11,8 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import positive_number
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries
-from npkl_models.model.regularizer import SMALLEST, Regularizer, linear_support
+from npkl_models.model.reading import ROOT
+from npkl_models.model.regularizer import Regularizer, linear_support
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 from npkl_models.model.trace_power import TracePower
 
@@ -68,7 +69,7 @@ class RowNormBound:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "b", positive_number(self.b, "row-norm bound b"))
-        if not SMALLEST <= self.b <= 1 / SMALLEST:
+        if not 1 / ROOT <= self.b <= ROOT:
             raise ProblemError(f"row-norm bound b must be between 1e-150 and 1e150, got {self.b}")
 
     def constraint(self, n: int) -> Constraint:

@@ -15,7 +15,7 @@ from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_number
 
 UNLABELLED = frozenset(("", "-1", "-1.0", "NA", "N/A", "<NA>", "NaN", "nan", "NaT", "None"))
-ENUMERATE = 2_000_000  # most pairs of points for which candidates may be listed
+AT_ONCE = 2_000_000  # most pairs of points, or paths through them, that are listed at a time
 WORDS = {
     **dict.fromkeys(("must", "must-link", "ml", "same", "together", "match", "yes", "y", "true"), 1),
     **dict.fromkeys(("cannot", "cannot-link", "cl", "different", "apart", "distinct", "no", "n"), -1),
@@ -116,7 +116,7 @@ def _distinct(
             f"number of {name} pairs must be between 0 and the {available} that exist, got {size}; "
             "only points with a label have pairs, and -1 is no label"
         )
-    if n * (n - 1) // 2 <= ENUMERATE and 4 * size > available:
+    if n * (n - 1) // 2 <= AT_ONCE and 4 * size > available:
         pairs = keep(np.stack(np.triu_indices(n, k=1), axis=1))
         return pairs[rng.choice(len(pairs), size=size, replace=False)]
     codes = np.zeros(0, dtype=np.intp)

@@ -82,8 +82,7 @@ def unpack(header: Header, data: Arrays) -> Header:
             loss = _loss(mapping(part["loss"], "a loss"))
             terms.append(LossTerm(functional, loss, target, weight, text(part, "name")))
         else:
-            kind = text(part, "constraint") if "constraint" in part else "equal"  # as before format 4
-            side = {SIDES[chosen("constraint", kind, SIDES)]: data[f"part{k}.value"]}
+            side = {SIDES[chosen("constraint", text(part, "constraint"), SIDES)]: data[f"part{k}.value"]}
             terms.append(Constraint(functional, **side, name=text(part, "name")))
     Q = data.get("basis")
     if "basis.data" in data:
@@ -199,10 +198,9 @@ def _check_answer(shapes: dict[str, Any], n: int, sizes: Sequence[int]) -> None:
     V = shapes.pop("V", (n, 1))
     if len(V) != 2 or V[0] != n or not 1 <= V[1] <= WIDEST * n:
         raise ProblemError(f"V must have {n} rows and up to {WIDEST * n} columns, got shape {V}")
-    given = {f"y{k}": (size,) for k, size in enumerate(sizes)} | {"y.rows": (n,)}  # rows before format 4
-    for name in [name for name in given if name in shapes]:
-        if shapes.pop(name) != given[name]:
-            raise ProblemError(f"{name} must have {given[name][0]} numbers, got another shape")
+    for k, size in enumerate(sizes):
+        if shapes.pop(f"y{k}", (size,)) != (size,):
+            raise ProblemError(f"y{k} must have {size} numbers, got another shape")
     columns = [name for name in shapes if name.startswith(HISTORY)]
     if columns:
         _same(shapes, columns, FEW * 16)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import scipy.sparse as sp
 
-from npkl_models.files.machine import available_bytes
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
+DENSE_SHARE = 0.2  # a matrix with more than this share of stored entries counts as dense
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
 CALL = 2e-4  # seconds of interpreter per iteration
 EIGH = 2e-10  # seconds, times order^3
@@ -41,9 +41,9 @@ class Cost:
     def __str__(self) -> str:
         return f"{readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"
 
-    def within_memory(self, free: float | None = None) -> Cost:
-        """The same cost, marked hopeless if it exceeds ``free`` bytes (by default, the free memory)."""
-        if self.bytes <= (available_bytes() if free is None else free):
+    def within_memory(self, free: float) -> Cost:
+        """The same cost, marked hopeless if it exceeds ``free`` bytes."""
+        if self.bytes <= free:
             return self
         return replace(self, hopeless=f"would need about {self.bytes / 1e9:.3g} GB of memory")
 

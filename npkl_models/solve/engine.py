@@ -36,10 +36,3 @@ class Engine(ABC):
     def grow(self, direction: Array) -> bool:
         """Leave a stationary point along a negative direction of the slack; False if this is not possible."""
         return False
-
-    def run_finisher(self, finisher: Engine) -> None:
-        """Do one iteration of the engine that has taken over, and copy its state."""
-        before = finisher.work
-        finisher.iterate()
-        self.work += finisher.work - before
-        self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual

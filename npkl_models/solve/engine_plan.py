@@ -87,10 +87,7 @@ class Run:
             if late and self.last is not None and self.last.relative_gap < found.relative_gap:
                 found, V = self.last, self.last.point  # an older point, but with a better bound
         y = None if found is None else found.multipliers
-        return Claim(
-            V, y, status, engine.objective, len(self.watch.rows), engine.note,
-            certificate=found,
-        )  # fmt: skip
+        return Claim(V, y, status, engine.objective, len(self.watch.rows), engine.note, certificate=found)
 
     def _iterate(self) -> None:
         try:

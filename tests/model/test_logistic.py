@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.model.conjugates import boxed_conjugates, quadratic_conjugates
+from npkl_models.model.conjugates import quadratic_conjugates
 
 LOSS = nm.LOSSES["logistic"]
 
@@ -50,7 +50,7 @@ def test_the_box_has_the_entropy_of_the_loss():
 
 def test_interior_takes_it_and_quadratic_programs_do_not():
     term = nm.LossTerm(nm.Entries(3, ([0], [1])), LOSS, 1.0)
-    assert boxed_conjugates([term]) is None
+    assert quadratic_conjugates([term], entropy=True) is None
     assert "logistic" in quadratic_conjugates([term])
 
 

@@ -115,7 +115,7 @@ def test_sensors_with_fewer_distances_than_dimensions_ask_for_are_named():
 
 @pytest.mark.parametrize("chunk", [1, 7, 2_000_000])
 def test_the_worst_triangle_is_told(monkeypatch, chunk):
-    monkeypatch.setattr(mistakes, "CHUNK", chunk)
+    monkeypatch.setattr(mistakes, "AT_ONCE", chunk)
     known = ([0, 0, 1, 1, 2], [1, 2, 2, 3, 3], [1.0, 4.0, 2.0, 1.5, 4.0])
     (words,) = told(nm.distances(known), "triangle")
     assert words.startswith("2 triangles violate the triangle inequality; the worst: 0 and 2 are 4 apart")

@@ -73,11 +73,7 @@ NINE = ("chessboard", "glass", "heart", "iris", "protein", "sonar", "soybean_sma
 @pytest.mark.parametrize("name", NINE)
 @pytest.mark.parametrize("loss", SEPARABLE)
 def test_simple_npkl_on_the_nine_sets(paper_data, name, loss):
-    """Gap 1e-8 (hinge 1e-6) for p in 1.5, 2, 3, 4, B in 1, n, and the penalty; B = 100 n at p = 2 to 1e-6.
-
-    With B = 100 n, a loss of a distance from the target, with slopes of both signs, may end at the limit of
-    evaluations. The default proves 1e-6 there.
-    """
+    """Gap 1e-8 (hinge 1e-6) for p in 1.5, 2, 3, 4, B in 1, n, and the penalty; 1e-6 by default if B = 100 n."""
     L, pairs = side_information(name, data_home=paper_data)
     n = float(L.shape[0])
     tol = 1e-6 if loss == "hinge" else 1e-8
@@ -95,12 +91,5 @@ def test_simple_npkl_on_the_nine_sets(paper_data, name, loss):
                 assert other.objective >= found.certificate.bound - 1e-9 * scale, label
                 assert other.certificate.bound <= found.objective + 1e-9 * scale, label
                 assert other.objective - found.objective <= 1e-5 * scale, f"{label}, {other.status}"
-    problem = nm.simple_npkl(L, pairs, loss=loss, p=2, trace_bound=100 * n)
-    wide = problem.solve("simple_npkl", tol=1e-6)
-    print(f"{name}, {loss}, B = 100 n: {wide.iterations}, gap {wide.certificate.relative_gap:.1e}")
-    if loss in ("absolute", "excess") and wide.status is nm.Status.ITERATION_LIMIT:
-        best = problem.solve()
-        assert best.status is nm.Status.OPTIMAL
-        assert 0 <= wide.objective - best.certificate.bound <= 1e-5 * (1 + best.objective)
-    else:
-        assert wide.certificate.relative_gap <= 1e-6, f"B = 100 n: {wide.iterations}"
+    wide = nm.simple_npkl(L, pairs, loss=loss, p=2, trace_bound=100 * n).solve()
+    assert wide.certificate.relative_gap <= 1e-6, f"B = 100 n: {wide.attempts}"

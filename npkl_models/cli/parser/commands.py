@@ -120,8 +120,7 @@ COMMANDS = (
         (
             _file("--triplets", "csv of comparisons: three objects, of which the first is nearer to the "
                   "second than to the third; or four, of which the first two are nearer to each other than "
-                  "the last two",
-                  required=True),
+                  "the last two", required=True),
             _option("--components", "number of coordinates", type=int, default=2, metavar="N"),
             _option("--loss", "loss of a comparison", default="logistic",
                     choices=("logistic", "squared_hinge", "hinge")),
@@ -129,8 +128,8 @@ COMMANDS = (
                     metavar="G"),
             _option("--refine", "local refinement of the coordinates; auto lets held-out comparisons decide",
                     default="auto", choices=("auto", "none", "t_ste", "ckl")),
-            _file("--out", "write the objects and their coordinates: .csv"), _plot("the first two "
-                  "coordinates"),
+            _file("--out", "write the objects and their coordinates: .csv"),
+            _plot("the first two coordinates"),
             _field("tol", default=1e-4), _field("seed", "seed of the held-out parts"),
         ),
         run="locate.embed",
@@ -153,11 +152,9 @@ COMMANDS = (
             _option("--loss", "loss of the error of a squared distance", default="square",
                     choices=("square", "absolute", "huber")),
             _option("--spread", "how strongly the relaxation spreads the sensors out; 0 is the plain "
-                    "relaxation",
-                    type=float, default=0.01, metavar="S"),
+                    "relaxation", type=float, default=0.01, metavar="S"),
             _option("--error", "whether the error of a measured distance grows with the distance",
-                    default="relative",
-                    choices=("relative", "absolute")),
+                    default="relative", choices=("relative", "absolute")),
             _flag("--quick", "do not assess which sensors are uniquely localisable, which takes two further "
                   "relaxations"),
             _file("--out", "write sensors, coordinates, standard deviations, and which are unique: .csv"),

@@ -22,7 +22,7 @@ from npkl_models.model.functional import smat, svec, svec_rows
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
 
-MOST_POINTS, MOST_ROWS = 64, 8  # of the equalities; more of them are left to multipliers
+MOST_ROWS = 8  # that equalities hold; more of them are left to multipliers
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +59,6 @@ class Held:
         W[self.rows, :d] = self.root
         return W
 
-    def masked(self, G: Array) -> Array:
-        """The array G (s x r) with zeros in the held rows; G itself changes."""
-        G[self.rows] = 0.0
-        return G
-
     def multipliers(self, SW: Array) -> tuple[Array, ...]:
         """Multipliers of the equalities, from S W (s x r) without them."""
         d = self.rows.size
@@ -80,8 +75,6 @@ def held_rows(problem: Statement) -> Held | None:
         return None
     every = Incidence.stack([part.functional.incidence for part in equal])
     points = np.unique(np.concatenate([every.row, every.column]))
-    if points.size > MOST_POINTS:
-        return None
     Q: Matrix = sp.eye_array(problem.n, format="csr") if problem.basis is None else problem.basis.Q
     part = sp.csr_array(Q)[points]
     rows = np.unique(part.indices)

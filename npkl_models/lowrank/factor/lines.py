@@ -47,10 +47,10 @@ class Path:
         )
 
 
-def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
+def minimum(line: Callable[[float], Line]) -> float:
     """The t > 0 at which a function with a negative slope at 0 is nearly least; 0 if none was found."""
     start = line(0.0).slope
-    low, high, t = 0.0, np.inf, first
+    low, high, t = 0.0, np.inf, 1.0
     best, least = 0.0, 0.0
     for _ in range(HALVED):
         at = line(t)

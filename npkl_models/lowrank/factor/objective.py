@@ -31,9 +31,9 @@ from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import PRODUCT, product_entries
+from npkl_models.solve.cost import CALL, PRODUCT, product_entries
 
-EVALUATION, VECTORS = 2e-4, 4e-8  # seconds of an evaluation; further seconds for each entry of the factor
+VECTORS = 4e-8  # seconds of an evaluation for each entry of the factor, besides a call
 
 
 class Channel(NamedTuple):
@@ -81,7 +81,7 @@ class FactorObjective:
     def count(self, columns: int, products: int = 1) -> None:
         """Add an evaluation with a number of products to the counted work."""
         vectors = VECTORS * self.problem.order * columns
-        self.work += EVALUATION + vectors + PRODUCT * self._entries * columns * products
+        self.work += CALL + vectors + PRODUCT * self._entries * columns * products
 
     def lift(self, W: Array) -> Array:
         """Q W; W itself if there is no basis or only shared rows."""
@@ -143,8 +143,10 @@ class FactorObjective:
         return add
 
     def free(self, G: Array) -> Array:
-        """A gradient, or a product with the Hessian, with zeros in held rows."""
-        return G if self.held is None else self.held.masked(G)
+        """A gradient, or a product with the Hessian, with zeros in held rows; G itself changes."""
+        if self.held is not None:
+            G[self.held.rows] = 0.0
+        return G
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
         """An approximate inverse of the Hessian: of the rows, and of the cost if its graph is nearly flat."""

@@ -17,6 +17,7 @@ class SpectralTerm:
         self.R = R.spectral
         self.p = 1.0 if self.R is None else self.R.p
         self.bound = None if self.R is None else self.R.bound
+        self.penalty = 0.0 if self.R is None else self.R.penalty or 0.0
         self.constrained = self.bound is not None
         self.multiplier = 0.0
         self.beta = 1.0
@@ -36,10 +37,8 @@ class SpectralTerm:
 
     def _factors(self, trace: float) -> tuple[float, float]:
         """First and second derivative of the term as a function of tr M^p / p."""
-        if self.R is None:
-            return 0.0, 0.0
         if self.bound is None:
-            return float(self.R.penalty or 0.0), 0.0
+            return self.penalty, 0.0
         pull = self.multiplier + self.beta * self._excess(trace)
         return max(pull, 0.0) / self.bound, (self.beta / self.bound**2 if pull > 0 else 0.0)
 

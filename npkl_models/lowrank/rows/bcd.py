@@ -21,7 +21,7 @@ from npkl_models.lowrank.descent import FactorPlan
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import BCDEngine
-from npkl_models.lowrank.structure import Structure, structure, unbounded_rows
+from npkl_models.lowrank.structure import structure, unbounded_rows
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.takes import Takes
@@ -35,13 +35,9 @@ class BCDPlan(FactorPlan):
     iterations = 20_000
 
     def engine(self) -> BCDEngine:
-        start = starting_factor(self.problem, self.options)
-        cold = self.options.start is None
-        return BCDEngine(self.problem, _structure(self.problem), self.options, start, cold)
-
-
-def _structure(problem: Statement) -> Structure:
-    return comparisons(problem) if compares(problem) else structure(problem)
+        problem, cold = self.problem, self.options.start is None
+        pairs = comparisons(problem) if compares(problem) else structure(problem)
+        return BCDEngine(problem, pairs, self.options, starting_factor(problem, self.options), cold)
 
 
 def _beyond(problem: Statement) -> str | None:

@@ -25,13 +25,9 @@ class CompareSweeper:
         owner = np.concatenate([i, j, k])
         order = np.argsort(owner, kind="stable")
         start = np.searchsorted(owner[order], np.arange(pairs.n + 1)).astype(np.intp)
-        sorted_by_point = (np.concatenate(part)[order] for part in ((k, j, i), (j, i, k)))
-        self.places = (
-            start,
-            *sorted_by_point,
-            np.tile(every, 3)[order],
-            np.repeat([0.0, 1.0, -1.0], pairs.size)[order],
-        )
+        bent = np.repeat([0.0, 1.0, -1.0], pairs.size)
+        parts = (np.concatenate([k, j, i]), np.concatenate([j, i, k]), np.tile(every, 3), bent)
+        self.places = start, *(part[order] for part in parts)
         self.order, self.model, self.cost = np.arange(problem.n), model, problem.cost
         self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
         self.sums = np.asarray(problem.cost.sum(axis=0)).ravel()

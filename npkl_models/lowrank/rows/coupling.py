@@ -76,7 +76,7 @@ def _low_rank(C: Array) -> LowRankUpdate | None:
     if few >= columns // 2:
         return None
     U = U[:, :few]
-    alpha = _rounded(alpha, C)
+    alpha = 0.0 if abs(alpha) <= SAME * size else alpha  # zero to rounding
     values, turn = np.linalg.eigh(U.T @ (C @ U) - alpha * np.eye(few))
     W = U @ turn
     left = C - (W * values) @ W.T
@@ -84,11 +84,6 @@ def _low_rank(C: Array) -> LowRankUpdate | None:
     if frobenius(left) > SAME * np.sqrt(n) * size:
         return None
     return LowRankUpdate(sp.csr_array(alpha * sp.eye_array(n)), W, values)
-
-
-def _rounded(alpha: float, C: Array) -> float:
-    """Alpha, or 0 if alpha is zero to rounding."""
-    return 0.0 if abs(alpha) <= SAME * frobenius(C) else alpha
 
 
 def _centred(C: Matrix, W: Array, mu: Array) -> tuple[Array, Array]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.linalg import Array
+from npkl_models.linalg import PART, Array
 
 MEMORY = 5
-CHUNK = 2**20  # numbers of each iterate whose differences are in memory at once
 
 
 class Extrapolation:
@@ -39,8 +38,8 @@ class Extrapolation:
             return None
         self.clear()
         gram = np.zeros((MEMORY, MEMORY))
-        for first in range(0, V.size, CHUNK):
-            differences = np.diff(self.points[:, first : first + CHUNK], axis=0)
+        for first in range(0, V.size, PART):
+            differences = np.diff(self.points[:, first : first + PART], axis=0)
             gram += differences @ differences.T
         gram += 1e-12 * np.trace(gram) * np.eye(MEMORY)
         try:

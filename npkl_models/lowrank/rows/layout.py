@@ -9,8 +9,6 @@ import numpy as np
 from npkl_models.linalg import Index, Mask
 from npkl_models.lowrank.structure import Structure
 
-SPLIT_ABOVE = 256  # a larger batch is split by degree, so that it needs little padding
-
 
 @dataclass(frozen=True)
 class Table:
@@ -37,10 +35,8 @@ class PairTables:
         self.start = np.concatenate([[0], np.cumsum(self.degree)[:-1]]).astype(np.intp)
 
     def tables(self, points: Index) -> list[Table]:
-        """Tables that together hold the points; large batches are split by degree at powers of two."""
+        """Tables that together hold the points, split by degree at powers of two for little padding."""
         degree = self.degree[points]
-        if points.size <= SPLIT_ABOVE:
-            return [self._table(points, int(degree.max(initial=0)))] if points.size else []
         level = np.ceil(np.log2(np.maximum(degree, 0.5))).astype(int)  # -1 without pairs
         return [self._table(points[level == a], int(degree[level == a].max())) for a in np.unique(level)]
 
@@ -48,8 +44,4 @@ class PairTables:
         slot = np.arange(width)
         valid = slot < self.degree[points, None]
         at = np.where(valid, self.start[points, None] + slot, 0)
-        if not self.pair.size:
-            at = np.zeros((points.size, 0), dtype=np.intp)
-            valid = np.zeros((points.size, 0), dtype=bool)
-            return Table(points, at, at, valid, valid)
         return Table(points, self.neighbor[at], self.pair[at], self.second[at], valid)

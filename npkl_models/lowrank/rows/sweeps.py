@@ -47,23 +47,15 @@ class Sweeper:
     def update(self, V: Array, order: Index, mu0: Array, fixed: Array, measured: Array) -> None:
         """Update rows in the given order; ``fixed`` adds to gradients."""
         held, radius = self.held, 0.0 if self.radius is None else float(self.radius)
-        a, b, c, d, e = (part[held.pair] for part in self.model.ramps())
-        pairs = np.append(held.start, held.neighbor.size), self.near, self.far, (a, b, c, d, e)
+        losses = tuple(part[held.pair] for part in self.model.ramps())
+        pairs = np.append(held.start, held.neighbor.size), self.near, self.far, losses
         apart = self.pairs.apart is not None
-        kinds = apart, not self.model.quadratic, not (apart or e.any())
+        kinds = apart, not self.model.quadratic, not (apart or losses[4].any())
         most, r = int(held.degree.max(initial=0)) + 1, V.shape[1]
         width = max(most, r) + 2
         work = tuple(map(np.empty, ((6, r), (most, r), (width, width), (width, width), (2, most))))
-        SWEEP(
-            order,
-            V,
-            as_compiled(self.cost),
-            pairs,
-            (mu0, self.pairs.quadratic, radius, fixed),
-            kinds,
-            work,
-            measured,
-        )
+        rows = mu0, self.pairs.quadratic, radius, fixed
+        SWEEP(order, V, as_compiled(self.cost), pairs, rows, kinds, work, measured)
 
 
 class CoupledSweeper(Sweeper):
