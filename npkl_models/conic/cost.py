@@ -21,7 +21,7 @@ from npkl_models.model.incidence import Incidence
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
-from npkl_models.solve.cost import DENSE_SHARE, PRODUCT, Cost
+from npkl_models.solve.cost import CALL, DENSE_SHARE, PRODUCT, Cost
 
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
@@ -33,7 +33,7 @@ def dense_cost(problem: Statement) -> Cost:
     """The cost of a conic program with one PSD cone of the problem's order."""
     order = problem.order
     solver = default_solver(None, order)
-    seconds = CVXPY + predicted_seconds(solver, order)
+    seconds = CVXPY + CALL * problem.n_pairs + predicted_seconds(solver, order)
     R = problem.regularizer.spectral
     if R is not None and R.p > 1:
         seconds *= MAJORISED if needs_majorisation(R.p) else SLOWER

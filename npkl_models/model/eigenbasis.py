@@ -12,8 +12,9 @@ from scipy.sparse.linalg import eigsh
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense, without_diagonal
-from npkl_models.linalg.owned import finite, real_matrix, whole_number
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.basis import Basis, orthonormal
+from npkl_models.model.reading import symmetric
 
 SAME = 1e-8  # relative to the largest entry of L: eigenvalues closer than this count as one
 SHIFT = 1e-4  # relative to the largest entry of L: shift-invert Lanczos searches around minus this
@@ -39,7 +40,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     Raises
     ------
     ProblemError
-        If size + skip is more than n, or if ``skip`` removes only a part of the null space of a disconnected
+        If L is not symmetric, if size + skip is more than n, or if ``skip`` removes only a part of the null space of a disconnected
         graph.
 
     Notes
@@ -52,10 +53,8 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     >>> nm.eigenbasis(nm.laplacian([[0.0], [1.0], [2.0]], n_neighbors=1), 2)
     Basis(2 columns over 3 points)
     """
-    L = finite(real_matrix(L, "Laplacian"), "Laplacian")
+    L = symmetric(L, "Laplacian")
     size, skip = whole_number(size, "size of a basis", 1), whole_number(skip, "skip", 0)
-    if L.ndim != 2 or L.shape[0] != L.shape[1]:
-        raise ProblemError(f"Laplacian must be square, got shape {L.shape}")
     n = L.shape[0]
     if size + skip > n:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")

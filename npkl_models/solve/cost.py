@@ -16,7 +16,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
 DENSE_SHARE = 0.2  # a matrix with more than this share of stored entries counts as dense
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
-CALL = 2e-4  # seconds of interpreter per iteration
+CALL = 2e-4  # seconds of interpreter per iteration, and of a conic program per value
 EIGH = 2e-10  # seconds, times order^3
 CERTIFICATE, PROVED_BY = 2e-3, 1.5e-2  # seconds of any certificate; further ones without all eigenvalues
 SPECTRUM, LANCZOS = 4e-10, 6e-7  # with all eigenvalues, times order^3; else times the entries of the slack

@@ -19,12 +19,14 @@ def test_eigenbasis_is_orthonormal_sorted_and_reproducible():
 
 
 def test_bad_bases():
-    with pytest.raises(nm.ProblemError, match=r"1 <= s <= n, got \(2, 3\)"):
-        nm.Basis(np.ones((2, 3)))
-    with pytest.raises(nm.ProblemError, match="orthonormal columns"):
-        nm.Basis(np.ones((3, 2)))
-    with pytest.raises(nm.ProblemError, match="at most n = 4"):
-        nm.eigenbasis(sp.eye_array(4).tocsr(), 5)
+    for make, words in (
+        (lambda: nm.Basis(np.ones((2, 3))), r"1 <= s <= n, got \(2, 3\)"),
+        (lambda: nm.Basis(np.ones((3, 2))), "orthonormal columns"),
+        (lambda: nm.eigenbasis(sp.eye_array(4).tocsr(), 5), "at most n = 4"),
+        (lambda: nm.eigenbasis([[1.0, -1.0], [0.0, 1.0]], 1), "Laplacian must be symmetric"),
+    ):
+        with pytest.raises(nm.ProblemError, match=words):
+            make()
 
 
 def test_a_sparse_basis_stays_sparse_and_means_the_same(tmp_path):

@@ -68,8 +68,7 @@ def test_stiff_distances_are_left_to_interior(n, weight, chosen):
 
 
 def test_who_does_not_get_there_hands_over():
-    problem = hard()
-    solution = in_stages(problem, [("bcd", 0.02), ("interior", np.inf)])
+    solution = in_stages(hard(), [("bcd", 0.02), ("interior", np.inf)])
     assert solution.status is nm.Status.OPTIMAL
     assert [attempt.backend for attempt in solution.attempts] == ["bcd", "interior"]
     assert solution.attempts[0].status is nm.Status.ITERATION_LIMIT
