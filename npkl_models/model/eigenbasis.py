@@ -40,8 +40,8 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     Raises
     ------
     ProblemError
-        If L is not symmetric, if size + skip is more than n, or if ``skip`` removes only a part of the null space of a disconnected
-        graph.
+        If L is not symmetric, if size + skip is more than n, or if ``skip`` removes only a part of the null
+        space of a disconnected graph.
 
     Notes
     -----
