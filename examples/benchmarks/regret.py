@@ -26,6 +26,7 @@ from matrix import FORMS, measured
 import npkl_models as nm
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty
+from npkl_models.solve.registry import candidates
 
 SETS = ("iris", "wine", "breast_cancer", "digits", "two_gaussians", "chessboard", "double_spiral", "xor")
 RIVALS = ("bcd", "burer_monteiro", "interior")
@@ -149,7 +150,7 @@ def main() -> None:
             continue
         stored = pickle.dumps(P)  # without its facts: each solve finds its own
         own = measured(pickle.loads(stored), "auto", given.cap, tol)
-        able = [one for one, of in nm.backends().items() if not of.by_name and of.reason(P) is None]
+        able = [one for one in candidates(P, {})[0] if not nm.backends()[one].by_name]
         limit = given.cap if rivals else max(own["seconds"], 1.0)
         found = {one: measured(pickle.loads(stored), one, limit, tol) for one in rivals or able}
         for one, done in found.items():

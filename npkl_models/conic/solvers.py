@@ -115,8 +115,9 @@ def choose_solver(solver: str | None, order: int, cliques: float | None = None) 
         like = "" if cliques is None else f" (its cliques cost as much as a dense one of {cliques:.0f})"
         raise UnsupportedError(
             f"{chosen} must fit into memory, got a PSD cone of order {order}{like} that needs "
-            f"about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, "
-            "or a low-rank backend"
+            f"about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use "
+            + ("" if chosen == "SCS" else "solver='SCS', ")
+            + "a subset of the points, or a low-rank backend"
         )
     return chosen
 
