@@ -2,7 +2,7 @@
 
 from . import applications, extend, formulations
 from .answer.history import History, Iterate
-from .answer.solution import Solution, Status
+from .answer.solution import Status
 from .applications.estimators import (
     Localisation,
     NPKLClustering,
@@ -71,7 +71,7 @@ from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
 from .model.terms import LossTerm
 from .path import Path, regularization_path
-from .problem import Problem
+from .problem import Problem, Solution
 from .routes import backends, register, unregister
 from .solve.choice import choose_backend, compile, solve
 from .solve.options import Options

@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack, overload
 
 from numpy.typing import ArrayLike
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution as Solution
 from npkl_models.conic.quadratic import from_quadratic
 from npkl_models.conic.sdp import build as cvxpy_model
 from npkl_models.conic.sdp import read_cvxpy
@@ -215,3 +215,6 @@ class Problem(Statement):
     def _repr_html_(self) -> str:
         explained = self.explain()
         return f"<div>$${html.escape(explained.latex)}$$<pre>{html.escape(explained.text)}</pre></div>"
+
+
+Solution.read_as = Problem

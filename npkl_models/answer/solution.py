@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.reading import read_values
-from npkl_models.model.statement import Statement, kind
+from npkl_models.model.statement import Statement
 from npkl_models.model.storage import read
 
 DENSE_LIMIT = 20_000
@@ -93,6 +93,7 @@ class Solution(Owner):
     kernel_min_eigenvalue: float = 0.0
     attempts: tuple[Attempt, ...] = ()
     known_certificate: Certificate | None = field(repr=False, default=None)
+    read_as: ClassVar[type[Statement]] = Statement  # class of problems from files: `npkl_models.Problem`
 
     def __post_init__(self) -> None:
         if self.V is not None:
@@ -230,7 +231,7 @@ class Solution(Owner):
         header: dict[str, Any], data: dict[str, Any], tol: float = 1e-6, feasibility: float = FEASIBILITY
     ) -> Solution:
         """Restore a solution from the header and arrays of `pack`, and verify its status."""
-        problem = kind().unpack(header, data)
+        problem = Solution.read_as.unpack(header, data)
         own = unpacked(header, data, problem)
         objective = float("nan") if own["V"] is None else problem.objective_of_factor(own["V"])
         said = Solution(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -270,8 +269,3 @@ class Statement(Owner):
 
 
 shelled(Statement, "cost")
-
-
-def kind() -> type[Statement]:
-    """The class of a problem that is read from a file: `npkl_models.Problem`, imported by its name."""
-    return import_module("npkl_models.problem").Problem
