@@ -160,7 +160,7 @@ def pair_noise(
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
     said = np.where(right, 0.0, np.where(must, 1 - whole.together, whole.together))
-    usual = said.sum() / max(np.sum(~right), 1)
+    usual = min(said.sum() / max(np.sum(~right), 1), 0.5)
     wrong = np.where(right, 0.0, said + whole.doubt * (usual - said))
     judged = (one, two), whole.value, best.accuses, own, tuple(parts), best.misled
     return PairNoise(pairs.ends, must, wrong, np.maximum(1 - 2 * said, 0.0), whole.points, *judged)

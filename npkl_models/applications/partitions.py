@@ -138,7 +138,6 @@ def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
     with the largest number of clusters are mixed.
     """
     labels = np.array([part.points.argmax(axis=1) for part in parts])
-    same = labels[:, witnesses.answers.i] == labels[:, witnesses.answers.j]
     sizes = np.array([np.unique(one).size for one in labels])
     full = np.flatnonzero(sizes == sizes.max()).tolist()
     kept = [parts[q] for q in full]
@@ -152,7 +151,9 @@ def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
     if witnesses.fixed is not None:
         rates = np.full(2, witnesses.fixed)
     points, together = (np.minimum(one, 1.0) for one in (points, together))  # shares sum to 1 to rounding
-    doubt = float(np.mean(same.any(axis=0) & ~same.all(axis=0)))
+    i, j = (end[~witnesses.answers.right] for end in (witnesses.answers.i, witnesses.answers.j))
+    same = labels[full][:, i] == labels[full][:, j]
+    doubt = float(np.sum(same.any(axis=0) & ~same.all(axis=0))) / (i.size + 1)  # below 1: the order stays
     return Mixed(best, float(judged.max()), points, together, rates, doubt)
 
 

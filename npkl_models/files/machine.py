@@ -41,7 +41,7 @@ def _of_group() -> float:
             folder = f"{GROUPS}/{version}{group}".rstrip("/")
             while True:
                 most = _number(f"{folder}/{limit}")
-                if most < least:
+                if most < math.inf:
                     least = min(least, most - min(_number(f"{folder}/{use}"), most))
                 if len(folder) <= len(f"{GROUPS}/{version}"):
                     break

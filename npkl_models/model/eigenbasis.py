@@ -12,9 +12,8 @@ from scipy.sparse.linalg import eigsh
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense, without_diagonal
-from npkl_models.linalg.owned import whole_number
+from npkl_models.linalg.owned import finite, real_matrix, whole_number
 from npkl_models.model.basis import Basis, orthonormal
-from npkl_models.model.reading import symmetric
 
 SAME = 1e-8  # relative to the largest entry of L: eigenvalues closer than this count as one
 SHIFT = 1e-4  # relative to the largest entry of L: shift-invert Lanczos searches around minus this
@@ -53,13 +52,17 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     >>> nm.eigenbasis(nm.laplacian([[0.0], [1.0], [2.0]], n_neighbors=1), 2)
     Basis(2 columns over 3 points)
     """
-    L = symmetric(L, "Laplacian")
+    L = finite(real_matrix(L, "Laplacian"), "Laplacian")
     size, skip = whole_number(size, "size of a basis", 1), whole_number(skip, "skip", 0)
-    n = L.shape[0]
+    if L.ndim != 2 or L.shape[0] != L.shape[1]:
+        raise ProblemError(f"Laplacian must be square, got shape {L.shape}")
+    n, skew, largest = L.shape[0], float(abs(L - L.T).max()), float(abs(L).max())
+    if skew > np.sqrt(np.finfo(np.float32).eps) * largest:  # half the digits of single precision
+        raise ProblemError(f"Laplacian must be symmetric, got a difference of {skew:.2e}")
     if size + skip > n:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
     _check_connected(L, skip)
-    scale, spare = max(float(abs(L).max()), 1e-300), 1
+    scale, spare = max(largest, 1e-300), 1
     while True:  # until a spare eigenvalue shows that all eigenvectors of the last wanted one are there
         values, vectors = _smallest(L, min(n, size + skip + spare))
         if values.size == n or values[-1] - values[size + skip - 1] > SAME * scale:

@@ -66,8 +66,9 @@ class Portfolio:
         """The backends to try in turn, and how much work each may do.
 
         If the sure backend does not reach the optimum either, the quickest other backends may each do some
-        work. If there is no sure backend, an anytime backend runs to its own end, and others follow if it has
-        not reached the optimum. Any other first backend has a share of its own prediction, and is also last.
+        work. If there is no sure backend, there is no known time to hand over. The first backend then runs to
+        its own end, and others follow if it has not reached the optimum. But if it is not anytime, it may
+        first do a share of its own prediction, and then the quickest anytime backend some work.
         """
         order = sorted(costs, key=lambda name: costs[name].seconds)
         sure = next((name for name in order if costs[name].sure), None)
@@ -75,9 +76,10 @@ class Portfolio:
         if sure is None:
             second = [name for name in order if name != first and costs[name].seconds <= LONGEST]
             whole = [(name, WITHOUT_END) for name in (first, *second[:FOLLOWERS])]
-            if costs[first].anytime or not second:
-                return whole
-            return [(first, max(self.share * costs[first].seconds, self.shortest)), *whole[1:], whole[0]]
+            able = [] if costs[first].anytime else [name for name in second if costs[name].anytime]
+            own = max(self.share * costs[first].seconds, self.shortest)
+            between = [(first, own), *((name, LATER * max(costs[name].seconds, 1.0)) for name in able[:1])]
+            return [*between, *whole] if able else whole
         if len(order) == 1:
             return [(first, WITHOUT_END)]
         others = [name for name in order if name != sure][:FOLLOWERS]
@@ -162,19 +164,15 @@ class Portfolio:
         plan = self.stages(costs, options) if plan is None else plan
         started, best, cut = time.perf_counter(), None, False
         attempts: list[Attempt] = []
-        ended = set[str]()  # backends that came to their own end, which would do so again
         for name, most in plan:
             left = limit - (time.perf_counter() - started)
             if best is not None and left <= 0:
                 break
-            if name in ended:
-                continue
             allowance = Allowance(most)
             found = _attempt(problem, name, options, left, best, allowance)
             if found is None:
                 continue
             attempts.append(Attempt(name, found.solve_time, found.status, gap_of(found)))
-            ended |= set() if allowance.used else {name}
             best = _kept(found, best)
             cut = allowance.used if best is found else cut
             without_bound = found.V is not None and found.certificate.bound == -math.inf

@@ -69,8 +69,9 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
     high = 1.0
     while excess(high) > 0:
         high *= 2
-    nearest = _shrunk(values, p, brentq(excess, 0.0, high))
-    return nearest * min(1.0, (bound / float(np.sum(nearest**p))) ** (1 / p))
+    nearest = _shrunk(values, p, brentq(excess, 0.0, high, xtol=1e-300, maxiter=1000))
+    size = schatten_norm(nearest, p)
+    return nearest * min(1.0, bound ** (1 / p) / size) if size > 0 else nearest
 
 
 def _shrunk(values: Array, p: float, mu: float) -> Array:

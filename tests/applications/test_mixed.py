@@ -58,7 +58,9 @@ def test_a_known_rate_is_reported_as_it_was_given():
 def test_results_with_an_empty_cluster_are_left_out():
     full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]))
     empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]))
-    assert mixed([empty, full], witnesses(ONE, 0.1)).best is full
+    found = mixed([empty, full], witnesses(ONE, 0.1))
+    assert found.best is full
+    assert found.doubt == 0.0
 
 
 def test_later_first_clusters_are_mixed_in():

@@ -25,7 +25,7 @@ def system(tmp_path, monkeypatch):
 def group(system, line, folder, limit, use, names):
     (system / "proc" / "self" / "cgroup").write_text(line)
     place = system / "groups" / folder
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     for name, value in zip(names, (limit, use), strict=True):
         (place / name).write_text(f"{value}\n")
 
@@ -52,6 +52,9 @@ def test_what_the_control_group_leaves(system, line, folder, names, limit, left)
         (system / "groups").rmdir()
     group(system, line, folder, limit, "100000000", names)
     assert machine.available_bytes() == left
+    if folder == "a/b":  # the group around it has a larger limit, but is nearly full
+        group(system, line, "a", "2000000000", "1999999990", names)
+        assert machine.available_bytes() == min(left, 10.0)
 
 
 def test_what_the_address_space_leaves(system, monkeypatch):

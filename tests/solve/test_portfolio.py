@@ -32,15 +32,15 @@ def in_stages(problem, plan, options=None):
     [
         ({"a": Cost(2.0, 1.0), "b": Cost(3.0, 1.0, sure=True)}, [("a", 9.0), ("b", np.inf), ("a", 20.0)]),
         ({"a": Cost(1.0, 1.0), "b": Cost(0.5, 1.0, sure=True)}, [("b", np.inf), ("a", 10.0)]),
+        ({"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True)}, [("b", np.inf), ("a", 10.0)]),
         (
-            {"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True)},  # soon ready
-            [("b", np.inf), ("a", 10.0)],
-        ),
-        (
-            {"a": Cost(1.0, 1.0, anytime=True), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)},
+            {"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)},
             [("a", np.inf), ("b", np.inf), ("c", np.inf)],
         ),
-        ({"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0)}, [("a", 3.0), ("b", np.inf), ("a", np.inf)]),
+        (
+            {"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0, anytime=True)},  # which ends when it is told to
+            [("a", 3.0), ("b", 20.0), ("a", np.inf), ("b", np.inf)],
+        ),
         ({"a": Cost(1.0, 1.0), "b": Cost(200.0, 1.0)}, [("a", np.inf)]),
         ({"a": Cost(1.0, 1.0)}, [("a", np.inf)]),
     ],
@@ -107,8 +107,7 @@ def test_where_no_gap_is_known_the_point_that_meets_the_equalities_best_is_kept(
 
 
 def test_a_factor_is_handed_on_as_a_start():
-    problem = hard()
-    solution = in_stages(problem, [("bcd", 0.02), ("burer_monteiro", np.inf)], {"max_iter": 5})
+    solution = in_stages(hard(), [("bcd", 0.02), ("burer_monteiro", np.inf)], {"max_iter": 5})
     assert [attempt.backend for attempt in solution.attempts] == ["bcd", "burer_monteiro"]
     assert solution.status is not nm.Status.OPTIMAL
     assert solution.certificate.relative_gap == min(attempt.gap for attempt in solution.attempts)
