@@ -120,7 +120,7 @@ class Mixed(NamedTuple):
     """The result that answers and graph speak for most, what they say for it, and means over all results.
 
     ``points`` (n x k), ``together`` (m,) and ``rates`` (2) are those of `Part`. ``doubt`` is the share of the
-    pairs that are in one cluster by some results and in two by others.
+    pairs that are in one cluster by some results of several clusters, and in two by others.
     """
 
     best: Part
@@ -152,7 +152,7 @@ def mixed(parts: Sequence[Part], witnesses: Witnesses) -> Mixed:
         rates = np.full(2, witnesses.fixed)
     points, together = (np.minimum(one, 1.0) for one in (points, together))  # shares sum to 1 to rounding
     i, j = (end[~witnesses.answers.right] for end in (witnesses.answers.i, witnesses.answers.j))
-    same = labels[full][:, i] == labels[full][:, j]
+    same = labels[sizes > 1][:, i] == labels[sizes > 1][:, j]
     doubt = float(np.sum(same.any(axis=0) & ~same.all(axis=0))) / (i.size + 1)  # below 1: the order stays
     return Mixed(best, float(judged.max()), points, together, rates, doubt)
 

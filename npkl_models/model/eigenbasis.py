@@ -56,11 +56,12 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     size, skip = whole_number(size, "size of a basis", 1), whole_number(skip, "skip", 0)
     if L.ndim != 2 or L.shape[0] != L.shape[1]:
         raise ProblemError(f"Laplacian must be square, got shape {L.shape}")
-    n, skew, largest = L.shape[0], float(abs(L - L.T).max()), float(abs(L).max())
-    if skew > np.sqrt(np.finfo(np.float32).eps) * largest:  # half the digits of single precision
-        raise ProblemError(f"Laplacian must be symmetric, got a difference of {skew:.2e}")
+    n = L.shape[0]
     if size + skip > n:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
+    skew, largest = float(abs(L - L.T).max()), float(abs(L).max())
+    if skew > np.sqrt(np.finfo(np.float32).eps) * largest:  # half the digits of single precision
+        raise ProblemError(f"Laplacian must be symmetric, got a difference of {skew:.2e}")
     _check_connected(L, skip)
     scale, spare = max(largest, 1e-300), 1
     while True:  # until a spare eigenvalue shows that all eigenvectors of the last wanted one are there

@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_044),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_045),
     "lines of tests": (lambda: lines(TESTS), 30_976),
     "numeric constants at module level": (lambda: constants(PACKAGE), 607),
     "public names": (lambda: len(nm.__all__), 87),
