@@ -186,8 +186,8 @@ def _one_side(
         if not np.isfinite(dual.bound):
             placed = bound_of_centred(problem, y, V, upper, demand)
             dual = dual if placed is None else placed
-    needed = (problem.order <= DENSE_EIGH or demand.last) and not np.isfinite(dual.bound)
-    if needed or not demand.quick:
+    cheap = problem.order <= DENSE_EIGH or demand.last or certifies(problem, objective, 0.0, demand)
+    if not demand.quick or (cheap and not np.isfinite(dual.bound)):
         dual = by_signs(problem, dual, objective, demand)
     return dual
 

@@ -112,8 +112,13 @@ def _loss(parts: Split, wishes: _Wishes, change: Array) -> Array:
 
 
 def _lengths(parts: Split, price: Array) -> Array:
-    """For each cell, the t that minimises t times the cost of the null vector plus price / t."""
+    """For each cell, the t that minimises t times the cost of the null vector plus price / t.
+
+    Without any cost, changes alter other values by 1 / t, and rounding errors are proportional to t.
+    """
     C, size = parts.whole.cost, norm_bound(parts.whole.cost)
+    if not size:
+        return np.full(len(parts.cells), UNIT**-0.5)
     out = []
     for (points, x), own in zip(parts.cells, price, strict=True):
         cost = max(float(x @ (C[points][:, points] @ x)), 0.0) + ROUNDING * size
