@@ -21,6 +21,7 @@ from npkl_models.interior.program import iteration_of, takes
 from npkl_models.interior.program_run import AGAIN, ITERATIONS, STALLED, ProgramRun
 from npkl_models.interior.rescaling import BEGIN, EVERY, factor_of, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY, USUAL
+from npkl_models.interior.squares import squares_in
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import WORTH
@@ -195,8 +196,8 @@ def cost_of(problem: Statement) -> Cost:
     if takes(problem):
         seconds, size = iteration_of(problem)
         return Cost(0.02 + USUAL * seconds, size, sure=True)
-    s, n, m, e = float(problem.order), float(problem.n), float(sum(problem.sizes)), _entries(problem)
-    inner = 2 * n**2 if problem.basis is not None else 0.0
+    (m, e), s, n = _counts(problem), float(problem.order), float(problem.n)
+    inner = 2 * n**2 + sum(problem.sizes) * s**2 if problem.basis is not None else 0.0
     inner += (e if problem.basis is None else min(e, s**2)) ** 2
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
@@ -205,16 +206,22 @@ def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
     if takes(problem):
         return iteration_of(problem)[0]
-    s, m, rows = float(problem.order), float(sum(problem.sizes)), IN_NUMPY * _entries(problem) ** 2
-    gathered = rows / USUAL if rows <= WORTH else 40 * _entries(problem) ** 2 / RATE
+    (m, e), s = _counts(problem), float(problem.order)
+    rows = IN_NUMPY * e**2
+    gathered = rows / USUAL if rows <= WORTH else 40 * e**2 / RATE
     return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
 
 
-def _entries(problem: Statement) -> float:
-    """The number of distances or different entries of K that all values need, at most."""
-    every, n = (part.functional for part in problem.terms), float(problem.n)
+def _counts(problem: Statement) -> tuple[float, float]:
+    """The numbers of multipliers, and of distances or different entries of K that all values need."""
+    m, n, s = float(sum(problem.sizes)), float(problem.n), float(problem.order)
+    if problem.basis is not None and problem.basis.shared is None:
+        coordinates, squares = s * (s + 1) / 2, sum(squares_in(part.box).sum() for part in problem.terms)
+        if squares > coordinates:
+            return m - squares + coordinates, coordinates
+    every = (part.functional for part in problem.terms)
     needed = sum(float(f.size) * max(1, 3 * f.additions, 3 * (f.arity - 1) * (f.arity > 2)) for f in every)
-    return min(needed, n * (n + 1) / 2)
+    return m, min(needed, n * (n + 1) / 2)
 
 
 def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.interior.schur import inverse_of, schur
+from npkl_models.interior.schur import inverse_of
 from npkl_models.interior.start import cholesky, first_point, inverse, kernel_size
 from npkl_models.interior.steps import MORE, SHARE, longest, ratio, shortened
 from npkl_models.interior.values import Values
@@ -113,12 +113,10 @@ class Iterate:
         """Do one iteration; numpy.linalg.LinAlgError if K or S can no longer be factorised."""
         values, box, mu = self.values, self.values.box, self.mu
         Z = inverse(self.L)
-        H = schur(values, self.K, Z)
         pulls = self.low / self.to_lower, self.high / self.to_upper  # zero for multipliers without an end
         pull = pulls[0] + pulls[1]
         bend, slope = box.bend(self.y), box.slope(self.y)
-        H.reshape(-1, order="F")[:: len(H) + 1] += bend + pull
-        solved = inverse_of(values, H, self.L_K, self.L)
+        solved = inverse_of(values, self.K, Z, bend + pull, (self.L_K, self.L))
         refinements = REFINEMENTS if values.problem.constraints and self.amiss <= MET else 0
         of_K, of_Z, base = values.of(self.K), values.of(Z), -slope
         if self.rho:

@@ -9,7 +9,7 @@ computed before the product. Neighbours have nearly the same rows in K and in Z,
 lose the digits of the differences.
 
 A value of many entries (a combination of distances, a trace) over a small basis has few coordinates in the
-basis, and these are used.
+basis, and these are used (`Values.coordinates`).
 """
 
 from __future__ import annotations
@@ -30,15 +30,13 @@ EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
 USUAL = 20  # predicted number of iterations
 IN_NUMPY = 4e-7  # seconds for an entry of H in the usual number of iterations
-MANY = 8  # above this average number of entries of a value, its coordinates in the basis are used
 BLOCK = 16_000  # numbers of H that numpy computes at a time
 
 
 def schur(values: Values, K: Array, Z: Array) -> Array:
     """H (m x m), symmetric positive semidefinite, stored by columns."""
-    t = values.incidence
-    if values.Q is not None and t.owner.size > max(MANY * t.size, values.order**2):
-        return _bordered(values, _by_coordinates(values.coordinates, K, Z), K, Z)
+    if values.coordinates is not None:
+        return _by_coordinates(values.coordinates, K, Z)
     at, near = values.points, [X if X.flags.c_contiguous else X.T for X in (K, Z)]
     if values.Q is not None:
         at, near = np.arange(at.size), [np.asarray(values.Q @ X @ values.Q.T) for X in near]
@@ -61,24 +59,28 @@ def _bordered(values: Values, H: Array, K: Array, Z: Array) -> Array:
 
 
 def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
-    """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`, for values with many entries."""
+    """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`."""
     i, j = np.triu_indices(len(K))
     unit = np.where(i == j, 1.0, np.sqrt(2.0))
     P = _in_numpy(i, j, unit, K, Z)
-    return symmetrize(A @ P @ A.T)
+    return symmetrize(A @ P @ A.T).T
 
 
-def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[Array], Array]:
-    """The map of ``right`` to the solution x of H x = right, from H and the Cholesky factors of K and S.
+def inverse_of(
+    values: Values, K: Array, Z: Array, bend: Array, factors: tuple[Array, Array]
+) -> Callable[[Array], Array]:
+    """The map of ``right`` to the solution x of (H + diag(bend)) x = right; ``factors`` are those of K and S.
 
     If the values are forms p'Kp, H is the Gram matrix of the matrices L_K'p p'L_S^-T. If these are nearly
     linearly dependent, H in memory has only half of their digits, so the matrices themselves are used.
     """
     if values.forms:
         P = dense(values.Q)
-        rows = Rows.of(P @ of_K, blas.dtrsm(1.0, of_S, P.T, lower=1).T)
+        rows = Rows.of(P @ factors[0], blas.dtrsm(1.0, factors[1], P.T, lower=1).T)
         if rows is not None:
             return rows.solve
+    H = schur(values, K, Z)
+    H.reshape(-1, order="F")[:: len(H) + 1] += bend
     return partial(solved, raised_cholesky(H, "the Schur complement"))
 
 

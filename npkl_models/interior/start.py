@@ -89,7 +89,7 @@ def kernel_size(values: Values) -> float:
     A start that is too small ends on the boundary at once, one that is too large costs an iteration: from 2
     to 30 times take the same number (42 problems with equalities, 13 % fewer than 1).
     """
-    wanted = np.abs(values.box.b[values.box.b != 0])
+    wanted = np.abs(values.targets[values.targets != 0])
     size = LARGER * (float(np.mean(wanted)) if wanted.size else 1.0)
     if values.problem.basis is not None:
         size *= values.problem.n / values.order

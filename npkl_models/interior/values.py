@@ -7,23 +7,25 @@ the order is large.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.contraction import of_unknown
+from npkl_models.interior.squares import Squares, squares_in
 from npkl_models.interior.steps import DENSE
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import stated
-from npkl_models.model.functional import svec_rows
+from npkl_models.model.functional import smat, svec, svec_rows
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
+MANY = 8  # above this average number of entries of a value, its coordinates in the basis are used
 CHUNK = 100_000  # numbers that are gathered at a time, so that they stay in the cache
 
 
@@ -42,6 +44,9 @@ class Values:
     Q: Array | None  # rows of the basis at the points; points that share a row are one point here
     trace: bool  # whether the last multiplier belongs to tr K <= B, whose matrix is the identity
     edges: tuple[Index, Index] | None  # ends of the values, if all are squared distances
+    targets: Array  # b of the multipliers that are not fixed, as the problem states them
+    coordinates: Array | None = None  # each value's coefficients of `svec` of U (m, s(s+1)/2), if it has few
+    squares: Squares | None = None  # those that stand for more squares; their multipliers are the first ones
     forms: bool = False  # whether each value is q'Uq with its own row q of Q (`rescaling.edge_vectors`)
 
     @property
@@ -89,16 +94,12 @@ class Values:
         sums = sp.csr_array((t.coefficient, (t.owner, at)), shape=(t.size, places.size))
         return places // t.n, places % t.n, np.ones(places.size), sums
 
-    @cached_property
-    def coordinates(self) -> Array:
-        """For a basis: the coefficients of each value in the vector `svec` of U (m, s(s+1)/2)."""
-        assert self.Q is not None
-        return svec_rows(self.incidence, self.Q)
-
     def adjoint(self, y: Array) -> Matrix:
         """sum y_e M_e (order x order), sparse where a slack is."""
         if self.Q is None:
             return self._matrix(self._pattern.numbers(y))
+        if self.coordinates is not None:
+            return smat(y @ self.coordinates, self.order)
         own = y[:-1] if self.trace else y
         M = symmetrize(self.Q.T @ (self.incidence.adjoint(own) @ self.Q))
         return M + y[-1] * np.eye(self.order) if self.trace else M
@@ -141,6 +142,8 @@ class Values:
 
     def of(self, K: Array) -> Array:
         """z_e = <M_e, K> for a symmetric K (order x order)."""
+        if self.coordinates is not None:
+            return np.asarray(self.coordinates @ svec(K))
         if self.Q is None:
             z = self.incidence.collect(K.ravel(order="K").take(self._flat))
         else:
@@ -149,6 +152,8 @@ class Values:
 
     def of_product(self, X: Array, Y: Array) -> Array:
         """<M_e, X Y> for the product of two matrices; X, Y and X Y need not be symmetric."""
+        if self.coordinates is not None:
+            return self.of(symmetrize(X @ Y))
         left = X[self.points] if self.Q is None else self.Q @ X
         right = Y[:, self.points].T if self.Q is None else (Y @ self.Q.T).T
         z = 0.5 * (self._rows(left, right) + self._rows(right, left))
@@ -169,10 +174,16 @@ class Values:
             return float(np.sum(self.C * K))
         return self._pattern.inner(self._pattern.base, K)
 
+    def _apart(self, y: Array) -> tuple[Array, Array]:
+        """The numbers of `squares`, and those of the values in ``moving``."""
+        count, last = 0 if self.squares is None else self.squares.c.size, y.size - self.trace
+        return y[:count], y[count:last]
+
     def losses(self, z: Array) -> float:
         """The sum of the losses of values whose multiplier is not fixed."""
-        every, at, total = np.zeros(self.moving.size), 0, 0.0
-        every[self.moving] = z[:-1] if self.trace else z
+        (first, own), every = self._apart(z), np.zeros(self.moving.size)
+        every[self.moving] = own
+        at, total = 0, 0.0 if self.squares is None else self.squares.value(first)
         for term in self.problem.losses:
             part = slice(at, at + term.functional.size)
             of_each = term.weight * term.loss.value(every[part], term.target)
@@ -182,8 +193,10 @@ class Values:
 
     def multipliers(self, y: Array) -> Multipliers:
         """The multipliers of the problem, from those that are not fixed."""
-        problem, every = self.problem, self.fixed.copy()
-        every[self.moving] = y[:-1] if self.trace else y
+        problem, every, (first, own) = self.problem, self.fixed.copy(), self._apart(y)
+        every[self.moving] = own
+        if self.squares is not None:
+            every[self.squares.among] = self.squares.multipliers(first)
         return problem.split_multipliers(np.split(every, np.cumsum(problem.sizes)[:-1]))
 
 
@@ -213,4 +226,25 @@ def values_of(problem: Statement) -> Values:
         i, j = (np.searchsorted(points, np.concatenate(ends)[moving]) for ends in every)
         edges = i, j
     Q = None if Q is None else Q[points]
-    return Values(problem, C, own, points, box, moving, fixed, constant, Q, trace, edges)
+    whole = Values(problem, C, own, points, box, moving, fixed, constant, Q, trace, edges, box.b)
+    return whole if Q is None else _over_coordinates(whole, Q)
+
+
+def _over_coordinates(values: Values, Q: Array) -> Values:
+    """The values by their coordinates in the basis, if many entries or more squares than these ask for it."""
+    t, box, s = values.incidence, values.box, values.order
+    few = squares_in(box)
+    fewer = int(few.sum()) > s * (s + 1) // 2
+    if not (fewer or t.owner.size > max(MANY * t.size, s**2)):
+        return values
+    A = svec_rows(t, Q)
+    A = np.vstack([A, svec(np.eye(s))]) if values.trace else A
+    if not fewer:
+        return replace(values, coordinates=A)
+    among = np.zeros(values.moving.size, dtype=bool)
+    among[values.moving] = few[: t.size]
+    squares = Squares.of(among, A[few], box.kept(few))
+    return replace(
+        values, box=Box.join([squares.box, box.kept(~few)]), moving=values.moving & ~among, edges=None,
+        constant=values.constant - squares.rest, coordinates=np.vstack([squares.R, A[~few]]), squares=squares,
+    )  # fmt: skip

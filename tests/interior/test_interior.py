@@ -58,7 +58,31 @@ def problems():
         "rows": nm.npkl(L, pairs, loss="linear", row_norm=1.0),
         "trace": nm.simple_npkl(L, pairs, loss="hinge", p=1, trace_bound=5.0),
         "basis": nm.Problem(L, (distance, *plain.terms)).with_basis(nm.eigenbasis(L, 5)),
+        "squares, basis": squares(L, (distance, *plain.terms)),
     }
+
+
+def squares(L, terms):
+    """More squares than a kernel over the basis has coordinates, of different weights."""
+    i, weight = np.arange(12), np.linspace(0.1, 3.0, 12)
+    more = nm.LossTerm(nm.Entries(12, (i, (i + 3) % 12)), "square", np.cos(i), weight, name="more")
+    return nm.Problem(L, (more, *terms), nm.TracePower(1, bound=9.0)).with_basis(nm.eigenbasis(L, 3))
+
+
+def test_fewer_squares_stand_for_all():
+    problem, rng = problems()["squares, basis"], np.random.default_rng(2)
+    values = values_of(problem)
+    assert values.size < 6 + problem.n_pairs
+    y = np.clip(rng.normal(size=values.size), values.box.lower, values.box.upper)
+    V = rng.normal(size=(3, 3))
+    U, every = V @ V.T, values.multipliers(y)
+    conjugates = sum(term.conjugate(own) for term, own in zip(problem.losses, every.losses, strict=True))
+    assert values.box.conjugate(y) + values.constant - 9.0 * y[-1] == pytest.approx(conjugates)
+    slack = problem.restrict(problem.slack(every)) + y[-1] * np.eye(3)
+    np.testing.assert_allclose(values.slack(y), slack, atol=1e-12)
+    objective = values.of_cost(U) + values.losses(values.of(U)) - values.constant
+    assert objective == pytest.approx(problem.objective_of_factor(problem.Q @ V))
+    assert problem.solve("interior").objective == pytest.approx(problem.solve("sdp").objective, rel=1e-5)
 
 
 def matrices(values):
