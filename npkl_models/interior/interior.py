@@ -216,7 +216,8 @@ def _counts(problem: Statement) -> tuple[float, float]:
     """The numbers of multipliers, and of distances or different entries of K that all values need."""
     m, n, s = float(sum(problem.sizes)), float(problem.n), float(problem.order)
     if problem.basis is not None and problem.basis.shared is None:
-        coordinates, squares = s * (s + 1) / 2, sum(squares_in(part.box).sum() for part in problem.terms)
+        coordinates = s * (s + 1) / 2
+        squares = float(sum(squares_in(part.box).sum() for part in problem.terms))
         if squares > coordinates:
             return m - squares + coordinates, coordinates
     every = (part.functional for part in problem.terms)

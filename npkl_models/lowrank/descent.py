@@ -72,6 +72,7 @@ class FactorEngine(Engine):
         finisher.iterate()
         self.work += finisher.work - before
         self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
+        self.hopeless = finisher.hopeless
 
     def multipliers(self) -> Multipliers:
         return self.dual_point() if self.finisher is None else self.finisher.multipliers()

@@ -138,7 +138,8 @@ class Run:
         if self.watch.suffices(found):
             return Status.OPTIMAL, found.bound
         ahead = self._beyond(found, since)
-        if self._way_down(ahead, stuck) and self._pays(stuck) and engine.grow(ahead.direction):
+        down = self._way_down(ahead, stuck) and self._pays(stuck)
+        if down and engine.grow(ahead.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
                 iteration, ahead.min_eigenvalue, engine.V.shape[1],
@@ -149,7 +150,7 @@ class Run:
             self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
-        elif stuck or self.threshold < SMALLEST_RESIDUAL:
+        elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._stationary):
             return Status.LOCALLY_SOLVED, found.bound
         else:
             self.threshold = min(self.threshold, NEXT_LOOK * engine.residual)
@@ -191,6 +192,10 @@ class Run:
         worth = cost > WORTH * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
 
+    @property
+    def _stationary(self) -> bool:
+        return self.engine.residual <= STATIONARY * self.tol
+
     def _pays(self, stuck: bool) -> bool:
         """Whether the last new column has gained enough, or further iterations have nothing left to gain.
 
@@ -198,8 +203,9 @@ class Run:
         stationary point, where there is nothing left to sweep.
         """
         gained = self.before_growth - self.engine.objective
-        stationary = self.engine.residual <= STATIONARY * self.tol
-        return stuck or stationary or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
+        return (
+            stuck or self._stationary or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
+        )
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,18 @@ def test_a_rank_too_small_is_shown_and_left(small, exact, backend):
     assert left.rank > 1
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("loss", ["hinge", "square"])
+@pytest.mark.parametrize("backend", ["bcd", "burer_monteiro"])
+def test_a_run_ends_where_no_step_and_no_column_may_help(backend, loss, rank):
+    """The residual may stay above any threshold, and another step take as long as a hundred useful ones."""
+    L, pairs = side_information("iris", 60)
+    found = nm.npkl(L, pairs, loss=loss, gamma=100.0).solve(backend, rank=rank, time_limit=60)
+    assert found.status is nm.Status.LOCALLY_SOLVED
+    assert found.certificate.relative_gap > 1e-3
+    assert found.iterations < 600  # 789 to 1,200, or the time limit, where only patience ended it
+
+
 def test_bcd_never_goes_up(small):
     for kind in ("pcp", "npkl:square", "npkl:squared_hinge", "row:linear", "row:squared_hinge"):
         history = small(kind).solve("bcd", tol=1e-9, rank=6).history

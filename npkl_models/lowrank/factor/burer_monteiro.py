@@ -40,6 +40,7 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
+IDLE = 2  # steps in a row that find no better point, also with other multipliers; further ones are vain
 LENGTHS = 16  # a new column beside kinks or held rows has 1/4, 1/8, ... 2^-15 of the factor's length
 
 
@@ -56,7 +57,7 @@ class BurerMonteiroEngine(FactorEngine):
         if floor:
             problem = replace(problem, cost=problem.cost - floor * sp.eye_array(problem.n, format="csr"))
         self.f = FactorObjective(problem, max(weights, default=1.0), soft)
-        self.method, self.options = options.method, options
+        self.method, self.options, self.idle = options.method, options, 0
         self.first_beta = self.f.beta
         self.point: Point
         self.minimiser: Minimiser = LBFGS()
@@ -103,12 +104,14 @@ class BurerMonteiroEngine(FactorEngine):
         return W if self.f.held is None else self.f.held.fit(W)
 
     def step(self) -> None:
-        self.point = self.minimiser.step(self.f, self.point)
+        before, self.point = self.point, self.minimiser.step(self.f, self.point)
+        self.idle = self.idle + 1 if self.point is before else 0
         self._measure()
-        if self.slow() and self.method == "auto" and isinstance(self.minimiser, LBFGS):
+        if (self.slow() or self.idle) and self.method == "auto" and isinstance(self.minimiser, LBFGS):
             self.minimiser = Newton()
-        if not self.f.smooth and (self.solved() or self._exhausted):
+        if not self.f.smooth and (self.solved() or self._exhausted or self.idle):
             self._move_multipliers()
+        self.hopeless |= self.idle > IDLE
         self.work = self.f.work
 
     def _move_multipliers(self) -> None:
