@@ -61,10 +61,11 @@ def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Cert
         return None
     vector = np.zeros(problem.n)
     vector[parts.anchored] = dual.found.vector
-    y = parts.unfold(dual.y)
+    y, owed = parts.unfold(dual.y), -rounding.paid(inside, dual.y)
+    lost = max(owed - dual.bound, 0.0) + gamma(4) * (abs(owed) + abs(dual.bound))  # a trace bound may cost it
+    bound = -rounding.paid(problem, y) - lost
     found = replace(dual.found, vector=vector, raised=None)
-    repair = f"{ANCHORED} ({dual.repair})"
-    return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
+    return Dual(bound, dual.rigour, f"{ANCHORED} ({dual.repair})", y, found, dual.level)
 
 
 def bound_of_centred(
