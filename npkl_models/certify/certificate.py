@@ -213,7 +213,6 @@ MEANING = {
     "identity": "the multipliers whose matrices add up to about the identity were raised",
     "scale": "all multipliers were scaled down",
     "scale up": "all multipliers were scaled up",
-    "local scale": "multipliers around a few points were scaled down",
     "trace bound": "the bound was lowered by the negative part of the slack times a bound on the trace",
     "Slater point": "the multipliers were mixed with a strictly feasible dual point",
     "raised on the factor's range": "the slack was raised on the range of the factor",

@@ -8,8 +8,6 @@ have the same objective, so a bound over centred kernels is a bound over all ker
 component, that is, for points that neither the cost nor a value joins to other points.
 
 Signs: the slack is PSD because C is PSD and every matrix that is added to C is PSD.
-
-Around low vectors: the multipliers of pairs that touch the few points of a negative eigenvector are scaled.
 """
 
 from __future__ import annotations
@@ -23,10 +21,9 @@ from scipy.linalg import block_diag
 
 from npkl_models.certify.bounds import CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED
-from npkl_models.certify.repairs import diagonal_price
-from npkl_models.feasibility.anchored import split, touching
+from npkl_models.feasibility.anchored import split
 from npkl_models.feasibility.faces import complement
-from npkl_models.linalg import Array, Mask, gamma
+from npkl_models.linalg import Array, gamma
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
@@ -36,11 +33,8 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import CHEAP_CHOLESKY, DENSE_EIGH
-from npkl_models.proof.recurrence import is_local
 
 ANCHORED, PLACED = "anchored points", "centred kernels"  # names of repairs
-AROUND = "local scale"
-AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # multiple of the shortfall; share of the largest entry; low vectors
 
 
 def ways(problem: Statement, demand: CertifyOptions) -> int:
@@ -67,10 +61,11 @@ def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Cert
         return None
     vector = np.zeros(problem.n)
     vector[parts.anchored] = dual.found.vector
-    y = parts.unfold(dual.y)
+    y, owed = parts.unfold(dual.y), -rounding.paid(inside, dual.y)
+    lost = max(owed - dual.bound, 0.0) + gamma(4) * (abs(owed) + abs(dual.bound))  # a trace bound may cost it
+    bound = -rounding.paid(problem, y) - lost
     found = replace(dual.found, vector=vector, raised=None)
-    repair = f"{ANCHORED} ({dual.repair})"
-    return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
+    return Dual(bound, dual.rigour, f"{ANCHORED} ({dual.repair})", y, found, dual.level)
 
 
 def bound_of_centred(
@@ -130,53 +125,6 @@ def _centred(problem: Statement) -> tuple[Basis, float] | None:
     Q = np.zeros((problem.n, sum(block.shape[1] for block in blocks)))
     Q[np.argsort(label, kind="stable")] = block_diag(*blocks)
     return Basis(Q), off
-
-
-def around_low_vectors(
-    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: CertifyOptions
-) -> Dual:
-    """The bound of multipliers; those around low vectors on few points may be scaled towards zero.
-
-    Let C >= c I, and let -e be a negative eigenvalue of C + sum y_e M_e. If all pairs that touch its vector
-    are scaled by 1 - s, the eigenvalue becomes -(1 - s) e + s c. The choice s = 2 e / c leaves room for
-    effects at the border of these points. Every attempt has its own run that proves its bound, so the runs
-    share the failure probability.
-    """
-    floor = 0.0 if _in_one_run(problem, y) else cost_floor(problem) + problem.regularizer.shift
-    if not 0 < floor < np.inf:
-        return bound_from(problem, y, V, objective, upper, demand)
-    rounds = 1 if demand.quick else ROUNDS
-    half = 0.5 * demand.failure_probability
-    share = replace(demand, failure_probability=half / rounds)  # the first run has the other half
-    first = replace(demand, failure_probability=half)
-    best = last = bound_from(problem, y, V, objective, upper, first)
-    given = best.found
-    for _ in range(rounds):
-        vector = last.found.vector
-        scaling = -AMPLY * (last.found.estimate + problem.regularizer.shift) / floor
-        local = 0 < scaling < 1 and is_local(vector[:, None])[0]
-        if not local or demand.late or certifies(problem, objective, best.bound, demand):
-            break
-        y = _scaled_near(problem, y, np.abs(vector) > SUPPORT * np.abs(vector).max(), 1 - scaling)
-        last = bound_from(problem, y, V, objective, upper, share)
-        if last.bound > best.bound and (last.rigour in CERTIFIED or best.rigour not in CERTIFIED):
-            repair = AROUND if last.repair == "none needed" else f"{AROUND}, {last.repair}"
-            best = replace(last, repair=repair)
-    return replace(best, found=given)  # the low vectors of the slack before its repair
-
-
-def _in_one_run(problem: Statement, y: Multipliers) -> bool:
-    """Whether no low vector is worth a run, because of a basis, a small order, or other repairs."""
-    small = problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
-    return small or diagonal_price(problem, y) is not None
-
-
-def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:
-    """Multiply the multipliers of values that touch the points ``near`` by a factor; the others stay."""
-    pairs = zip(problem.terms, y.terms, strict=True)
-    return problem.split_multipliers(
-        np.where(touching(part.functional, near), factor * own, own) for part, own in pairs
-    )
 
 
 def by_signs(problem: Statement, dual: Dual, objective: float, demand: CertifyOptions) -> Dual:

@@ -11,7 +11,6 @@ import numpy as np
 from npkl_models.certify.bounds import FEASIBILITY, CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import ALARM, CERTIFIED, Certificate, outward, relative_gap
 from npkl_models.certify.fallbacks import (
-    around_low_vectors,
     bound_of_anchored,
     bound_of_centred,
     by_signs,
@@ -179,7 +178,7 @@ def _one_side(
     Each way to a bound has its own randomised runs, so the ways share the failure probability.
     """
     demand = replace(demand, failure_probability=demand.failure_probability / ways(problem, demand))
-    dual = around_low_vectors(problem, y, V, objective, upper, demand)
+    dual = bound_from(problem, y, V, objective, upper, demand)
     if not (certifies(problem, objective, dual.bound, demand) or demand.quick):
         held = bound_of_anchored(problem, y, V, demand)
         dual = dual if held is None or held.bound <= dual.bound else held

@@ -17,7 +17,6 @@ from scipy.sparse.csgraph import connected_components
 from npkl_models.certify.bounds import CertifyOptions, bound_from
 from npkl_models.certify.slater import NEARLY
 from npkl_models.feasibility.constraint_map import ConstraintMap
-from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.faces import LARGEST, complement, face_of
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor
 from npkl_models.linalg import Array, Index
@@ -43,7 +42,7 @@ def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None
         return False
     if any(np.any(part.upper[squares(part.functional)] < 0) for part in problem.constraints):
         return True  # no PSD kernel makes such a value negative
-    if contradictory(problem) or linearly_contradictory(problem):
+    if contradictory(problem):
         return True
     search = _without_losses(problem)
     if any(_is_ray(search, ray) for ray in given):

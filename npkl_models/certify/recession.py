@@ -31,7 +31,7 @@ from npkl_models.proof.positive import FULL
 
 CLEAR_FALL = 1e-8  # the rate must be below minus this share of the sizes of the numbers that enter
 STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes below which a value counts as zero, tried in turn
-COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
+COLUMNS, PRICE, ITERATIONS = 4, 1e3, 200  # of the search for a direction
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
 
 
@@ -54,7 +54,8 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
     found = _directions(problem, start)
     if any(_falls(problem, D, still) for still in STILL for D in found):
         return True
-    return problem.order <= DENSE_EIGH and any(_falls(problem, _searched(problem), still) for still in STILL)
+    more = [_searched(problem)] if problem.order <= DENSE_EIGH else []
+    return any(_falls(problem, D, still) for still in STILL for D in more)
 
 
 def _inner_direction(problem: Statement, V: Array) -> bool:
@@ -126,14 +127,14 @@ def _searched(problem: Statement) -> Array:
     unit = problem.cost_unit
     every = [(part.functional, *part.domain) for part in problem.terms]
 
-    def rate(x: Array, price: float) -> tuple[float, Array]:
+    def rate(x: Array) -> tuple[float, Array]:
         W = x.reshape(n, r)
         length = float(np.sum(W**2)) or 1.0
         V = problem.lift(W)
         S, total = problem.cost + problem.regularizer.shift * sp.eye_array(problem.n), 0.0
         for f, low, high in every:
             z = f.value_of_factor(V) / length
-            ends = [np.where(np.isfinite(end), end, price * unit * z) for end in (low, high)]
+            ends = [np.where(np.isfinite(end), end, PRICE * unit * z) for end in (low, high)]
             slope = np.where(z > 0, ends[1], ends[0])
             fixed = np.isfinite(np.where(z > 0, high, low))
             total += float(np.sum(slope * z * np.where(fixed, 1.0, 0.5)))
@@ -144,9 +145,8 @@ def _searched(problem: Statement) -> Array:
         gradient = 2 * (problem.drop(SV) - float(np.sum(V * SV)) / length * W) / length
         return total, gradient.ravel()
 
-    for price in PRICES:
-        found = minimize(rate, x, args=(price,), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
-        x = found.x / max(float(np.linalg.norm(found.x)), 1e-300) if np.isfinite(found.x).all() else x
+    found = minimize(rate, x, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
+    x = found.x / max(float(np.linalg.norm(found.x)), 1e-300) if np.isfinite(found.x).all() else x
     return problem.lift(x.reshape(n, r))
 
 

@@ -33,7 +33,6 @@ class AnyKeywords(TypedDict, total=False):
     rho_floor: float | None
     sigma: float
     relaxation: float
-    continuation: bool
     solver: str | None
     eps: float | None
     solver_options: dict[str, Any]

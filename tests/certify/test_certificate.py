@@ -8,7 +8,7 @@ from problems import KINDS, side_information
 import npkl_models as nm
 from npkl_models import linalg
 from npkl_models.certify.certificate import MEANING, in_words
-from npkl_models.certify.fallbacks import ANCHORED, AROUND, PLACED
+from npkl_models.certify.fallbacks import ANCHORED, PLACED
 from npkl_models.certify.lifting import RAISED_ON_RANGE
 from npkl_models.certify.repairs import REPAIRS
 from npkl_models.model.facts import trace_bound
@@ -180,7 +180,6 @@ def test_every_repair_has_a_meaning_in_words(small):
         RAISED_ON_RANGE,
         ANCHORED,
         PLACED,
-        AROUND,
         "Slater point",
         "regulariser",
         "no multipliers",
@@ -188,7 +187,6 @@ def test_every_repair_has_a_meaning_in_words(small):
     assert given <= set(MEANING)
     both = in_words(f"{ANCHORED} (local shift)")
     assert both == f"{MEANING[ANCHORED]} and {MEANING['shift']}"
-    assert in_words(f"{AROUND}, scale") == f"{MEANING[AROUND]} and {MEANING['scale']}"
     assert in_words(f"{PLACED} (none needed)") == MEANING[PLACED]
     assert in_words("no repair applies") == "no repair applies"
     found = nm.certify(small("npkl:hinge"), np.ones((24, 1)))
