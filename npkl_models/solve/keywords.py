@@ -33,6 +33,7 @@ class AnyKeywords(TypedDict, total=False):
     rho_floor: float | None
     sigma: float
     relaxation: float
+    continuation: bool
     solver: str | None
     eps: float | None
     solver_options: dict[str, Any]

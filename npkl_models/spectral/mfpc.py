@@ -1,11 +1,11 @@
-"""Modified fixed-point iteration in a basis: gradient steps on U, whose negative eigenvalues become zero.
+"""Modified fixed-point continuation in a basis: gradient steps on U that also shrink its eigenvalues.
 
 The basis is scaled first, K = (QD) U (QD)', so that the curvature along each of its vectors is one. The
-sources do not scale U, and stall on a Laplacian's basis, whose scales differ by powers of ten. They begin
-with a strong shrinkage of the eigenvalues and weaken it in stages, which gains nothing here.
+sources do not scale U, and stall on a Laplacian's basis, whose scales differ by powers of ten.
 
-Sources: Shang, Jiao & Wang, KDD 2012, as described by Hu & Kwok, IJCAI 2013; Barzilai & Borwein 1988 for the
-steps, and Birgin, Martinez & Raydan, SIAM J. Optim. 10, 2000, for the line search that makes them safe.
+Sources: Shang, Jiao & Wang, KDD 2012, as described by Hu & Kwok, IJCAI 2013; Ma,
+Goldfarb & Chen, Math. Program. 128, 2011, for the continuation; Barzilai & Borwein 1988 for the steps, and
+Birgin, Martinez & Raydan, SIAM J. Optim. 10, 2000, for the line search that makes them safe.
 """
 
 from __future__ import annotations
@@ -26,15 +26,33 @@ from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Powers, Takes
 
+CONTINUE = 0.25  # the factor of the shrinkage from one stage to the next
+STAGES = 12  # number of stages; the last stage has no shrinkage
+STAGE_RESIDUAL = 1e-2  # a stage ends at this residual, or after STAGE_STEPS
+STAGE_STEPS = 30
 MEMORY = 8  # the line search compares with the largest of the last MEMORY objectives
 ARMIJO = 1e-4
 STEP_MIN, STEP_MAX = 1e-12, 1e12
 
 
-class MFPCEngine(Engine):
-    """The engine of mfpc, with steps U <- project(U - tau grad f(U))."""
+@dataclass(frozen=True, kw_only=True)
+class MFPCOptions(IterativeOptions):
+    """Options of mfpc.
 
-    def __init__(self, problem: Statement, options: IterativeOptions) -> None:
+    Parameters
+    ----------
+    continuation : bool
+        Whether to begin with a strong shrinkage of the eigenvalues and weaken it in stages. False begins
+        without shrinkage.
+    """
+
+    continuation: bool = True
+
+
+class MFPCEngine(Engine):
+    """The engine of mfpc, with steps U <- shrink(U - tau grad f(U), tau mu)."""
+
+    def __init__(self, problem: Statement, options: MFPCOptions) -> None:
         self.problem = problem
         R = problem.regularizer
         self.limit = None if R.spectral is None else R.spectral.bound
@@ -47,33 +65,49 @@ class MFPCEngine(Engine):
         W = W / self.D[:, None]
         self.U: Array = W @ W.T
         self.value, self.gradient = self._evaluate(self.U)
-        self.recent = [self.value]
+        steepest = float(-np.linalg.eigvalsh(self.gradient)[0])
+        self.stages: list[float] = []
+        self.recent: list[float] = []
+        if options.continuation and options.start is None and steepest > 0:
+            self.stages = [steepest * CONTINUE**k for k in range(1, STAGES)]
+        self.stages.append(0.0)
         self.residual = np.inf
         self.step_seconds = _step_seconds(problem)
         self.tau = 1.0 / max(frobenius(self.gradient), 1e-300)
+        self._enter(self.stages.pop(0))
         self._set_factor(*np.linalg.eigh(self.U))
 
     def iterate(self) -> None:
-        tau, reference = self.tau, max(self.recent)
+        tau, mu = self.tau, self.mu
+        reference = max(self.recent)
         for _ in range(60):
             self.work += self.step_seconds
-            U, values, vectors = self._projected(self.U - tau * self.gradient)
+            U, values, vectors = self._shrink(self.U - tau * self.gradient, tau * mu)
             change = U - self.U
             size = float(np.sum(change**2))
             value, gradient = self._evaluate(U)
-            if value <= reference - ARMIJO / tau * size + 1e-15 * abs(reference):
+            merit = value + mu * float(values.sum())
+            if merit <= reference - ARMIJO / tau * size + 1e-15 * abs(reference):
                 break
             tau *= 0.5
         moved = frobenius(change) / tau
         curvature = float(np.sum(change * (gradient - self.gradient)))
         self.tau = float(np.clip(size / curvature, STEP_MIN, STEP_MAX)) if curvature > 0 else 2 * tau
         self.U, self.value, self.gradient = U, value, gradient
-        self.recent = [*self.recent[-MEMORY + 1 :], value]
+        self.recent = [*self.recent[-MEMORY + 1 :], merit]
         self._set_factor(values, vectors)
-        self.residual = moved * frobenius(U) / self.problem.size(2 * self.objective)
+        own = moved * frobenius(U) / self.problem.size(2 * self.objective)
+        self.steps += 1
+        self.residual = np.inf if self.stages else own
+        if self.stages and (own <= STAGE_RESIDUAL or self.steps >= STAGE_STEPS):
+            self._enter(self.stages.pop(0))
 
     def multipliers(self) -> Multipliers:
         return self.problem.derivatives(self.V)
+
+    def _enter(self, mu: float) -> None:
+        self.mu, self.steps = mu, 0
+        self.recent = [self.value + mu * float(np.trace(self.U))]
 
     def _set_factor(self, values: Array, vectors: Array) -> None:
         kept = values > 1e-14 * max(float(values[-1]), 1e-300)
@@ -82,10 +116,10 @@ class MFPCEngine(Engine):
         self.V = self.problem.Q @ W
         self.objective = self.value
 
-    def _projected(self, Y: Array) -> tuple[Array, Array, Array]:
-        """The nearest positive semidefinite matrix to Y, with tr K <= B; with its eigenpairs."""
+    def _shrink(self, Y: Array, by: float) -> tuple[Array, Array, Array]:
+        """Shrink the eigenvalues of Y by ``by``, but not below zero; shrink them further if tr K <= B."""
         values, vectors = np.linalg.eigh(symmetrize(Y))
-        values = np.maximum(values, 0.0)
+        values = np.maximum(values - by, 0.0)
         if self.limit is not None and values.sum() > self.limit:
             values = onto_simplex(values, self.limit)
         return (vectors * values) @ vectors.T, values, vectors
@@ -114,7 +148,7 @@ def _scaling(problem: Statement) -> Array:
 class MFPCPlan(EnginePlan):
     """The plan of mfpc; its engine is made when the run begins."""
 
-    options: IterativeOptions
+    options: MFPCOptions
     iterations = 20_000
 
     def engine(self) -> MFPCEngine:
@@ -143,6 +177,6 @@ TAKES = Takes(
     powers=Powers("tr K", lambda face: face.p == 1),
 )  # fmt: skip
 BACKEND = Backend(
-    "mfpc", "spectral", "projected gradient steps on U in a basis, certified", TAKES, MFPCPlan,
-    IterativeOptions, _cost,
+    "mfpc", "spectral", "fixed-point continuation on U in a basis, certified", TAKES, MFPCPlan,
+    MFPCOptions, _cost,
 )  # fmt: skip
