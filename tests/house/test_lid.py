@@ -49,11 +49,11 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_045),
-    "lines of tests": (lambda: lines(TESTS), 30_976),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 607),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_014),
+    "lines of tests": (lambda: lines(TESTS), 30_956),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 601),
     "public names": (lambda: len(nm.__all__), 87),
-    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_072),
+    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_051),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }
 """What is counted, and the most that it may be. A change that lowers a number lowers it here, too."""
