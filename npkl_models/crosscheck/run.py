@@ -246,7 +246,7 @@ def _row(
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
     bound, objective = best
-    size = found.problem.size(objective)
+    size = found.problem.size(objective) or abs(value)  # there may be no scale
     difference = (value - objective) / size if size > 0 else value - objective
     return Row(
         label, str(found.status), _verdict(found, value, difference, bound, agreement), certificate.objective,

@@ -75,6 +75,15 @@ def test_forms_of_the_table(small, tmp_path):
     assert all(len(cells(row)) == len(COLUMNS) for row in table.rows)
 
 
+def test_a_problem_without_a_scale():
+    """No objective of zero is near a positive one, however small it is."""
+    excess = nm.LossTerm(nm.Trace(3), "squared_excess", 1e-4)
+    problem = nm.Problem(np.zeros((3, 3)), excess, nm.TracePower(1.5, penalty=1.0))
+    points = {"zero": np.zeros((3, 1)), "more": np.full((3, 1), 1e-3)}
+    rows = nm.crosscheck(problem, [], points=points).rows
+    assert [row.verdict for row in rows] == ["agrees", "worse by 1.0e+00"]
+
+
 def test_processes_give_the_same_table(small):
     alone = nm.crosscheck(small("npkl:square"), ["bcd", "admm"])
     together = nm.crosscheck(small("npkl:square"), ["bcd", "admm"], n_jobs=2)
