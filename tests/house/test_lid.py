@@ -50,7 +50,7 @@ def constants(paths):
 
 BUDGETS = {
     "lines of npkl_models": (lambda: lines(PACKAGE), 43_014),
-    "lines of tests": (lambda: lines(TESTS), 30_956),
+    "lines of tests": (lambda: lines(TESTS), 30_965),
     "numeric constants at module level": (lambda: constants(PACKAGE), 601),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_051),
