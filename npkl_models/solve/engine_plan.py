@@ -139,6 +139,7 @@ class Run:
             return Status.OPTIMAL, found.bound
         ahead = self._beyond(found, since)
         down = self._way_down(ahead, stuck) and self._pays(stuck)
+        full = engine.V.shape[1] >= self.problem.order  # no column may come, but the small ones may grow
         if down and engine.grow(ahead.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
@@ -150,7 +151,7 @@ class Run:
             self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
-        elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._stationary):
+        elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._stationary and not full):
             return Status.LOCALLY_SOLVED, found.bound
         else:
             self.threshold = min(self.threshold, NEXT_LOOK * engine.residual)

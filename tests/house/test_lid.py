@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_014),
-    "lines of tests": (lambda: lines(TESTS), 30_965),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_015),
+    "lines of tests": (lambda: lines(TESTS), 30_974),
     "numeric constants at module level": (lambda: constants(PACKAGE), 601),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_051),

@@ -65,6 +65,15 @@ def test_a_run_ends_where_no_step_and_no_column_may_help(backend, loss, rank):
     assert found.iterations < 600  # 789 to 1,200, or the time limit, where only patience ended it
 
 
+def test_small_columns_of_a_full_factor_may_grow(small):
+    """No column may come, but the start has columns that leave a stationary point of rank one."""
+    problem = small("pcp")
+    low = problem.solve("burer_monteiro", rank=1, tol=1e-9).V
+    rest = 1e-12 * np.random.default_rng(0).normal(size=(problem.n, problem.n - 1))
+    found = problem.solve("burer_monteiro", start=np.hstack([low, rest]))
+    assert found.status is nm.Status.OPTIMAL
+
+
 def test_bcd_never_goes_up(small):
     for kind in ("pcp", "npkl:square", "npkl:squared_hinge", "row:linear", "row:squared_hinge"):
         history = small(kind).solve("bcd", tol=1e-9, rank=6).history

@@ -57,7 +57,7 @@ class BurerMonteiroEngine(FactorEngine):
         if floor:
             problem = replace(problem, cost=problem.cost - floor * sp.eye_array(problem.n, format="csr"))
         self.f = FactorObjective(problem, max(weights, default=1.0), soft)
-        self.method, self.options, self.idle = options.method, options, 0
+        self.method, self.options = options.method, options
         self.first_beta = self.f.beta
         self.point: Point
         self.minimiser: Minimiser = LBFGS()
@@ -71,7 +71,7 @@ class BurerMonteiroEngine(FactorEngine):
         self._measure()
 
     def restart(self, V: Array) -> None:
-        W = self.problem.drop(V)
+        W, self.idle = self.problem.drop(V), 0
         if self.problem.regularizer.spectral is not None:
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(self._fit(W))
