@@ -139,7 +139,6 @@ class Run:
             return Status.OPTIMAL, found.bound
         ahead = self._beyond(found, since)
         down = self._way_down(ahead, stuck) and self._pays(stuck)
-        full = engine.V.shape[1] >= self.problem.order  # no column may come, but the small ones may grow
         if down and engine.grow(ahead.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
@@ -151,7 +150,7 @@ class Run:
             self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
-        elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._stationary and not full):
+        elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._at_rest):
             return Status.LOCALLY_SOLVED, found.bound
         else:
             self.threshold = min(self.threshold, NEXT_LOOK * engine.residual)
@@ -192,6 +191,11 @@ class Run:
         cost, needed = self._owed(found), self._needed(found)
         worth = cost > WORTH * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
+
+    @property
+    def _at_rest(self) -> bool:
+        """Whether no step may help; small columns of a factor of full width may still grow."""
+        return self._stationary and self.engine.V.shape[1] < self.problem.order
 
     @property
     def _stationary(self) -> bool:

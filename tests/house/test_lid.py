@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_015),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_019),
     "lines of tests": (lambda: lines(TESTS), 30_974),
     "numeric constants at module level": (lambda: constants(PACKAGE), 601),
     "public names": (lambda: len(nm.__all__), 87),
