@@ -67,9 +67,12 @@ def interior(problem: Statement, y: Multipliers) -> Interior | None:
 def slater(
     problem: Statement, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
 ) -> tuple[float, Multipliers] | None:
-    """The repair: the better of y mixed with ``inside``, if of this problem, and with `strictly_feasible`."""
+    """The repair: the better mixture of y with ``inside``, if of this problem, or a point of `ascended`."""
     own = inside is not None and inside.problem is problem
-    points = [(inside.y, inside.mu) if own and inside is not None else None, strictly_feasible(problem)]
+    center = strictly_feasible(problem)
+    if center is None and problem.order <= DENSE_EIGH:
+        center = ascended(problem, [projected(problem, y)])
+    points = [(inside.y, inside.mu) if own and inside is not None else None, center]
     found = [_mixture(problem, y, eps, *point) for point in points if point is not None]
     return max(found, key=lambda one: one[0], default=None)
 
@@ -102,13 +105,22 @@ def implied_trace(problem: Statement, objective: float) -> float:
 
 @fact
 def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
+    """A point of `ascended` that no solver has to find, from zero multipliers or from `tops`."""
+    zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
+    above = tops(problem)
+    if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long
+        above = above[-1:] if free else []
+    return ascended(problem, [zero, *above])
+
+
+def ascended(problem: Statement, starts: list[Multipliers]) -> tuple[Multipliers, float] | None:
     """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0.
 
-    The smallest eigenvalue of the slack is raised from zero multipliers. None if a point is not anchored.
+    The smallest eigenvalue of the slack is raised from the best start. None if a point is not anchored.
     """
     if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
         return None
-    (y, values, vectors), steps = _start(problem), STEPS
+    (y, values, vectors), steps = _best(problem, starts), STEPS
     for _ in range(ROUNDS):
         found, before = _raised(problem, y, values, problem.lift(vectors), steps), values[0]
         if found is None:
@@ -120,20 +132,12 @@ def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
     return _proved(problem, y) if values[0] > 0 else None
 
 
-def _start(problem: Statement) -> tuple[Multipliers, Array, Array]:
-    """Multipliers to ascend from, the smallest eigenvalues of their slack, and the eigenvectors."""
-    zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
-    above = tops(problem)
-    if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long
-        above = above[-1:] if free else []
-    best, merit = None, -np.inf
-    for y in (zero, *above):
-        values, vectors = _lowest(problem, y)
-        price = max(problem.reference + abs(problem.conjugate_sum(y)), TINY)
-        if best is None or values[0] / price > merit:
-            best, merit = (y, values, vectors), values[0] / price
-    assert best is not None
-    return best
+def _best(problem: Statement, starts: list[Multipliers]) -> tuple[Multipliers, Array, Array]:
+    """The best start, the smallest eigenvalues of its slack, and the eigenvectors."""
+    found = [(y, *_lowest(problem, y)) for y in starts]
+    prices = [max(problem.reference + abs(problem.conjugate_sum(y)), TINY) for y in starts]
+    merits = [values[0] / price for (_, values, _), price in zip(found, prices, strict=True)]
+    return found[int(np.argmax(merits))]
 
 
 def tops(problem: Statement) -> list[Multipliers]:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from npkl_models.feasibility.contraction import of_unknown
 from npkl_models.interior.squares import Squares, squares_in
 from npkl_models.interior.steps import DENSE
-from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
+from npkl_models.linalg import Array, Index, Mask, Matrix, dense, gamma, norm_bound, symmetrize
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import stated
 from npkl_models.model.functional import smat, svec, svec_rows
@@ -206,8 +206,8 @@ def values_of(problem: Statement) -> Values:
     stacked, box, moving, fixed, C = stated(problem)
     constant = box.conjugate(fixed)
     stacked, Q = of_unknown(problem, stacked)
-    C, s = problem.restrict(sp.csr_array(C)), problem.order
-    C = sp.csr_array(C) if Q is None else symmetrize(dense(C))
+    s, inner = problem.order, problem.restrict(sp.csr_array(C))
+    C = sp.csr_array(inner) if Q is None else _over_basis(inner, gamma(problem.n) * norm_bound(C))
     if R.shift:
         C = C + R.shift * (sp.eye_array(s) if Q is None else np.eye(s))
     kept = moving[stacked.owner]
@@ -228,6 +228,11 @@ def values_of(problem: Statement) -> Values:
     Q = None if Q is None else Q[points]
     whole = Values(problem, C, own, points, box, moving, fixed, constant, Q, trace, edges, box.b)
     return whole if Q is None else _over_coordinates(whole, Q)
+
+
+def _over_basis(C: Matrix, least: float) -> Array:
+    """The cost over a basis; zero up to ``least``, the rounding of a basis of its null space."""
+    return symmetrize(dense(C)) * (norm_bound(C) > least)
 
 
 def _over_coordinates(values: Values, Q: Array) -> Values:

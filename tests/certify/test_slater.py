@@ -55,6 +55,24 @@ def test_none_where_nothing_holds_the_null_vector():
     assert strictly_feasible(nm.npkl(L, pairs, loss="hinge")) is None
 
 
+def test_a_point_is_sought_from_the_multipliers_if_none_is_found_without_them():
+    """A ring of which every other tension is at its limit: zero multipliers are far from a Slater point."""
+    steps = np.abs(np.subtract.outer(np.arange(12), np.arange(12)))
+    steps = np.triu(np.minimum(steps, 12 - steps))
+    weights = np.where(np.arange(24) % 2, np.inf, 1.0)
+    pairs = nm.Pairs(12, np.argwhere(steps == 1), np.argwhere(steps == 4), weights)
+    problem = nm.psde(pairs, C=3.0, loss="hinge")
+    best = problem.solve("interior")
+    assert strictly_feasible(problem) is None
+    y = best.multipliers
+    tight = tuple(np.where(part > 1, 3.0, part) for part in y.losses)
+    near = nm.Multipliers(tight, tuple(part * (1 - 1e-7) for part in y.constraints))
+    found = nm.certify(problem, best.V, near)
+    assert (found.rigour, found.repair) == ("proved", "Slater point")
+    assert found.relative_gap <= 1e-6
+    assert found.bound <= best.certificate.upper
+
+
 @pytest.mark.parametrize("size", [1e3, 1e9, 1e15])
 @pytest.mark.parametrize("loss", ["square", "squared_hinge"])
 def test_multipliers_that_are_far_off_give_no_false_bound(size, loss):

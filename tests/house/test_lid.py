@@ -49,8 +49,8 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_019),
-    "lines of tests": (lambda: lines(TESTS), 30_974),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_028),
+    "lines of tests": (lambda: lines(TESTS), 31_009),
     "numeric constants at module level": (lambda: constants(PACKAGE), 601),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_051),

@@ -94,6 +94,23 @@ def matrices(values):
         yield M.toarray() if hasattr(M, "toarray") else M
 
 
+@pytest.mark.parametrize("loss", ["absolute", "hinge"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cost_that_is_rounding_over_the_basis_is_none(loss, seed):
+    """The basis spans the null space of the Laplacian: the cost of any kernel is zero."""
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.random((8, 8)), 1)
+    i, j = rng.integers(0, 8, 12), rng.integers(0, 4, 12)
+    far = nm.LossTerm(
+        nm.SquaredDistances(8, (i, (i + 1 + j) % 8)), "square", np.ones(12), 10 ** rng.random(12)
+    )
+    near = nm.LossTerm(nm.Entries(8, ([0, 1], [2, 3])), loss, np.array([1.0, -1.0]), np.ones(2))
+    problem = nm.Problem(nm.laplacian(A + A.T), (far, near), basis=nm.Basis(np.full((8, 1), 8**-0.5)))
+    found = problem.solve("interior")
+    assert found.status is nm.Status.OPTIMAL
+    assert found.objective == pytest.approx(problem.solve("sdp").objective, rel=1e-6)
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", problems())
 def test_the_schur_complement_is_its_definition(name, compiled, monkeypatch):
