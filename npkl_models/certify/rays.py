@@ -18,7 +18,7 @@ from npkl_models.certify.bounds import CertifyOptions, bound_from
 from npkl_models.certify.slater import NEARLY
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.faces import LARGEST, complement, face_of
-from npkl_models.feasibility.residual import contradictory, nearest, random_factor
+from npkl_models.feasibility.residual import contradictory, nearest, random_factor, zero_over
 from npkl_models.linalg import Array, Index
 from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.incidence import Incidence
@@ -36,6 +36,10 @@ CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' s
 
 def infeasible(problem: Statement, V: Array | None = None, y: Multipliers | None = None) -> bool:
     """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given."""
+    for part in problem.constraints:
+        zero = zero_over(problem.basis, part.functional)
+        if np.any(part.lower[zero] > 0) or np.any(part.upper[zero] < 0):
+            return True
     given = [] if y is None or not y.finite else [_inner(problem, y)]
     problem, V = in_binary_units(problem, V)
     if not problem.constraints:

@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.rays import in_binary_units, nearest_factors
 from npkl_models.feasibility.faces import face_of
+from npkl_models.feasibility.residual import zero_over
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, longest_row, symmetrize
 from npkl_models.model import rounding
-from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import trace_bound
@@ -216,7 +216,7 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Cons
     for f, mask in held:
         if mask.any():
             part = f.kept(mask)
-            open_ = ~_vanishing(part, problem.basis)
+            open_ = ~zero_over(problem.basis, part)
             if open_.any():
                 parts.append(Constraint(part.kept(open_), equal=0.0))
     return parts
@@ -247,18 +247,6 @@ def _squared_rows(f: Functional, Q: Array) -> Array:
     if isinstance(f, Entries):
         return Q[f.indices[0]]
     return np.sum(Q, axis=0, keepdims=True) if isinstance(f, TotalSum) else Q  # a trace: all rows
-
-
-def _vanishing(f: Functional, basis: Basis | None) -> Mask:
-    """Which values are zero for all kernels over the basis, because its rows are zero or equal."""
-    if basis is None or f.arity != 2:
-        return np.zeros(f.size, dtype=bool)
-    Q, (i, j) = basis.Q, f.indices
-    if isinstance(f, SquaredDistances):
-        gap = Q[i] - Q[j]
-        return np.asarray(abs(gap).sum(axis=1)).ravel() == 0
-    size = np.asarray(abs(Q).sum(axis=1)).ravel()
-    return (size[i] == 0) | (size[j] == 0)
 
 
 def _still(f: Functional, D: Array, unit: float) -> Mask:

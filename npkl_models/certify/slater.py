@@ -44,7 +44,6 @@ ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # most eigenvectors that are raised together
 CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # tolerance, basis size and restarts of ARPACK
 LITTLE = 1e-6  # share of the norm of the cost: an eps below it costs little
-CAPS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)  # quantiles of slopes at which multipliers are capped
 NEARLY = 1e-12  # relative to the largest multiplier: smaller ones are rounding
 STEPS = tuple(4.0**-k for k in range(12))  # changes of the slack over the norm of the cost, tried in turn
 
@@ -105,12 +104,10 @@ def implied_trace(problem: Statement, objective: float) -> float:
 
 @fact
 def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
-    """A point of `ascended` that no solver has to find, from zero multipliers or from `tops`."""
+    """A point of `ascended` that no solver has to find, from zero multipliers or from `raised_squares`."""
     zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
-    above = tops(problem)
-    if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long
-        above = above[-1:] if free else []
-    return ascended(problem, [zero, *above])
+    above = free or problem.order <= DENSE_SPECTRUM  # beyond, an eigenvalue takes long
+    return ascended(problem, [zero, raised_squares(problem)] if above else [zero])
 
 
 def ascended(problem: Statement, starts: list[Multipliers]) -> tuple[Multipliers, float] | None:
@@ -140,24 +137,20 @@ def _best(problem: Statement, starts: list[Multipliers]) -> tuple[Multipliers, A
     return found[int(np.argmax(merits))]
 
 
-def tops(problem: Statement) -> list[Multipliers]:
-    """Multipliers of squares (distances, K_ii) that are raised below several caps, the largest cap last.
+def raised_squares(problem: Statement) -> Multipliers:
+    """Multipliers of squares (distances, K_ii), each the slope of its loss at twice the target.
 
-    A multiplier has the slope of its loss at twice the target, but at most the cap. So it stays in its domain
-    even if it is bounded, as those of the absolute and the huber loss are. All others are next to zero.
+    So a multiplier stays in its domain even if it is bounded, as that of the absolute loss. All others are
+    next to zero.
     """
     slopes = []
     for part in problem.terms:
         slope: Array = np.zeros(part.functional.size)
         if isinstance(part, LossTerm):
             slope = part.derivative(2 * np.abs(part.target))
-        slopes.append(np.where(squares(part.functional), np.maximum(slope, 0.0), 0.0))
-    every = np.concatenate(slopes)
-    every = every[(every > 0) & np.isfinite(every)]
-    if not every.size:
-        return []
-    caps = np.unique(np.quantile(every, CAPS))
-    return [projected(problem, problem.split_multipliers([np.minimum(s, c) for s in slopes])) for c in caps]
+        risen = squares(part.functional) & (slope > 0) & np.isfinite(slope)
+        slopes.append(np.where(risen, slope, 0.0))
+    return projected(problem, problem.split_multipliers(slopes))
 
 
 def _raised(

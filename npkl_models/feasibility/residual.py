@@ -7,7 +7,9 @@ from functools import partial
 import numpy as np
 
 from npkl_models.feasibility.constraint_map import ConstraintMap, largest
-from npkl_models.linalg import Array, gram_eigenvalues
+from npkl_models.linalg import Array, Mask, gram_eigenvalues
+from npkl_models.model.basis import Basis
+from npkl_models.model.functional import Functional
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum, Trace
 from npkl_models.model.statement import Statement
 
@@ -52,6 +54,18 @@ def contradictory(problem: Statement) -> bool:
             if known[key][0] > known[key][1]:
                 return True
     return False
+
+
+def zero_over(basis: Basis | None, f: Functional) -> Mask:
+    """Which values are zero for all kernels over the basis, because its rows are zero or equal."""
+    if basis is None or f.arity != 2:
+        return np.zeros(f.size, dtype=bool)
+    Q, (i, j) = basis.Q, f.indices
+    if isinstance(f, SquaredDistances):
+        gap = Q[i] - Q[j]
+        return np.asarray(abs(gap).sum(axis=1)).ravel() == 0
+    size = np.asarray(abs(Q).sum(axis=1)).ravel()
+    return (size[i] == 0) | (size[j] == 0)
 
 
 def _residual(every: ConstraintMap, shape: tuple[int, ...], x: Array) -> tuple[float, Array]:

@@ -195,11 +195,11 @@ def cost_of(problem: Statement) -> Cost:
     """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
     if takes(problem):
         seconds, size = iteration_of(problem)
-        return Cost(0.02 + USUAL * seconds, size, sure=True)
+        return Cost(0.01 + USUAL * seconds, size, sure=True)
     (m, e), s, n = _counts(problem), float(problem.order), float(problem.n)
     inner = 2 * n**2 + sum(problem.sizes) * s**2 if problem.basis is not None else 0.0
     inner += (e if problem.basis is None else min(e, s**2)) ** 2
-    return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
+    return Cost(0.01 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
 def iteration_seconds(problem: Statement) -> float:
@@ -209,7 +209,7 @@ def iteration_seconds(problem: Statement) -> float:
     (m, e), s = _counts(problem), float(problem.order)
     rows = IN_NUMPY * e**2
     gathered = rows / USUAL if rows <= WORTH else 40 * e**2 / RATE
-    return 2e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
+    return 1e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
 
 
 def _counts(problem: Statement) -> tuple[float, float]:

@@ -206,8 +206,8 @@ def values_of(problem: Statement) -> Values:
     stacked, box, moving, fixed, C = stated(problem)
     constant = box.conjugate(fixed)
     stacked, Q = of_unknown(problem, stacked)
-    s, inner = problem.order, problem.restrict(sp.csr_array(C))
-    C = sp.csr_array(inner) if Q is None else _over_basis(inner, gamma(problem.n) * norm_bound(C))
+    C, s = sp.csr_array(C), problem.order
+    C = sp.csr_array(problem.restrict(C)) if Q is None else _over_basis(problem.restrict(C), C, Q)
     if R.shift:
         C = C + R.shift * (sp.eye_array(s) if Q is None else np.eye(s))
     kept = moving[stacked.owner]
@@ -230,9 +230,11 @@ def values_of(problem: Statement) -> Values:
     return whole if Q is None else _over_coordinates(whole, Q)
 
 
-def _over_basis(C: Matrix, least: float) -> Array:
-    """The cost over a basis; zero up to ``least``, the rounding of a basis of its null space."""
-    return symmetrize(dense(C)) * (norm_bound(C) > least)
+def _over_basis(inner: Matrix, C: Matrix, Q: Array) -> Array:
+    """The cost Q'CQ over a basis; zero if it may be rounding, as over a basis of the null space of C."""
+    sizes = np.abs(Q)
+    least = gamma(len(Q)) * norm_bound(sizes.T @ (abs(C) @ sizes))
+    return symmetrize(dense(inner)) * (norm_bound(inner) > least)
 
 
 def _over_coordinates(values: Values, Q: Array) -> Values:

@@ -159,15 +159,20 @@ class Portfolio:
         self, problem: Statement, options: dict[str, Any], limit: float,
         plan: list[tuple[str, float]] | None = None, costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
-        """Try the backends in turn until a solution is certified; the best solution, with all attempts."""
+        """Try the backends in turn until a solution is certified; the best solution, with all attempts.
+
+        A backend that has come to its own end is not tried again.
+        """
         costs = candidates(problem, options)[0] if costs is None else costs
         plan = self.stages(costs, options) if plan is None else plan
         started, best, cut = time.perf_counter(), None, False
-        attempts: list[Attempt] = []
+        attempts, ended = list[Attempt](), set[str]()
         for name, most in plan:
             left = limit - (time.perf_counter() - started)
             if best is not None and left <= 0:
                 break
+            if name in ended:
+                continue
             allowance = Allowance(most)
             found = _attempt(problem, name, options, left, best, allowance)
             if found is None:
@@ -175,6 +180,7 @@ class Portfolio:
             attempts.append(Attempt(name, found.solve_time, found.status, gap_of(found)))
             best = _kept(found, best)
             cut = allowance.used if best is found else cut
+            ended |= set() if allowance.used else {name}
             without_bound = found.V is not None and found.certificate.bound == -math.inf
             if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and without_bound):
                 break  # another backend would not find a bound either

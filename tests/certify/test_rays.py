@@ -46,3 +46,13 @@ def test_a_sum_that_exceeds_its_parts():
     cost = -np.ones((N, N))
     assert nm.Problem(cost, [parts, least[0]]).solve().status is nm.Status.INFEASIBLE
     assert nm.Problem(cost, [parts, least[1]]).solve().is_optimal(1e-6)
+
+
+@pytest.mark.parametrize("backend", ["interior", "burer_monteiro", "hybrid", "sdp"])
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0])
+def test_a_value_that_is_zero_over_the_basis(backend, value):
+    """Found by a review: an exception in the held rows, and no proof that one is asked of zero."""
+    known = nm.Constraint(nm.Entries(3, ([0], [1])), equal=value)
+    near = nm.LossTerm(nm.Entries(3, ([1], [2])), "square", 1.0)
+    found = nm.Problem(np.eye(3), [near, known], basis=nm.Basis(np.eye(3)[:, 1:])).solve(backend)
+    assert found.status is (nm.Status.INFEASIBLE if value else nm.Status.OPTIMAL)

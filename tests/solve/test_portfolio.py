@@ -113,6 +113,12 @@ def test_a_factor_is_handed_on_as_a_start():
     assert solution.certificate.relative_gap == min(attempt.gap for attempt in solution.attempts)
 
 
+def test_who_has_come_to_its_own_end_is_not_tried_again():
+    plan = [("bcd", 1e3), ("burer_monteiro", 0.0), ("bcd", np.inf), ("burer_monteiro", np.inf)]
+    solution = in_stages(hard(), plan, {"max_iter": 5})
+    assert [attempt.backend for attempt in solution.attempts] == ["bcd", "burer_monteiro", "burer_monteiro"]
+
+
 def test_a_limit_holds_for_all_together():
     solution = hard().solve(tol=1e-13, time_limit=0.1)
     assert solution.status in (nm.Status.TIME_LIMIT, nm.Status.INACCURATE, nm.Status.OPTIMAL)

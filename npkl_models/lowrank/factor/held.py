@@ -78,7 +78,7 @@ def held_rows(problem: Statement) -> Held | None:
     Q: Matrix = sp.eye_array(problem.n, format="csr") if problem.basis is None else problem.basis.Q
     part = sp.csr_array(Q)[points]
     rows = np.unique(part.indices)
-    if rows.size > MOST_ROWS or rows.size >= problem.order:
+    if not 0 < rows.size <= MOST_ROWS or rows.size >= problem.order:
         return None
     place = np.zeros(problem.n, dtype=np.intp)
     place[points] = np.arange(points.size)
