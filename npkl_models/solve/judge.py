@@ -215,7 +215,11 @@ def _no_bound(case: _Case) -> Verdict:
     said = claim.status is Status.UNBOUNDED
     if not (said or deep or broken) or not unbounded(case.problem, claim.V if said else case.V):
         return None
-    return Status.UNBOUNDED, "a direction along which the objective falls without limit was found and checked"
+    met = (
+        f", from a kernel that meets the constraints to {FEASIBILITY:.0e}" if case.problem.constraints else ""
+    )
+    words = "a direction along which the objective falls without limit was found and checked"
+    return Status.UNBOUNDED, words + met
 
 
 def _unproved(case: _Case) -> Verdict:

@@ -159,10 +159,7 @@ class Portfolio:
         self, problem: Statement, options: dict[str, Any], limit: float,
         plan: list[tuple[str, float]] | None = None, costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
-        """Try the backends in turn until a solution is certified; the best solution, with all attempts.
-
-        A backend that has come to its own end is not tried again.
-        """
+        """Try the backends in turn, each to its own end once; the best solution, with all attempts."""
         costs = candidates(problem, options)[0] if costs is None else costs
         plan = self.stages(costs, options) if plan is None else plan
         started, best, cut = time.perf_counter(), None, False

@@ -56,3 +56,12 @@ def test_a_value_that_is_zero_over_the_basis(backend, value):
     near = nm.LossTerm(nm.Entries(3, ([1], [2])), "square", 1.0)
     found = nm.Problem(np.eye(3), [near, known], basis=nm.Basis(np.eye(3)[:, 1:])).solve(backend)
     assert found.status is (nm.Status.INFEASIBLE if value else nm.Status.OPTIMAL)
+
+
+def test_where_kernels_only_nearly_meet_the_constraints_unbounded_says_so():
+    """The fixed block has the determinant -1e-9: no kernel meets it exactly."""
+    fixed = [([0], [0], 1.0), ([0], [1], 1.0), ([1], [1], 1 - 1e-9)]
+    held = [nm.Constraint(nm.Entries(3, (i, j)), equal=value) for i, j, value in fixed]
+    found = nm.Problem(np.diag([0.0, 0.0, -1.0]), held).solve("interior")
+    assert found.status is nm.Status.UNBOUNDED
+    assert "meets the constraints to 1e-07" in found.message
