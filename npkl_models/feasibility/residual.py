@@ -58,7 +58,7 @@ def contradictory(problem: Statement) -> bool:
 
 def zero_over(basis: Basis | None, f: Functional) -> Mask:
     """Which values are zero for all kernels over the basis, because its rows are zero or equal."""
-    if basis is None or f.arity != 2:
+    if basis is None or not isinstance(f, (Entries, SquaredDistances)):
         return np.zeros(f.size, dtype=bool)
     Q, (i, j) = basis.Q, f.indices
     if isinstance(f, SquaredDistances):

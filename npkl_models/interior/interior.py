@@ -192,7 +192,10 @@ class _Run:
 
 
 def cost_of(problem: Statement) -> Cost:
-    """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries."""
+    """The predicted cost: dense algebra of the order, of the number of multipliers, and of H's entries.
+
+    The rest takes 10 ms, and an iteration 1 ms at least (``regret.py --of formulations``, seed 31).
+    """
     if takes(problem):
         seconds, size = iteration_of(problem)
         return Cost(0.01 + USUAL * seconds, size, sure=True)

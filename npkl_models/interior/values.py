@@ -233,7 +233,7 @@ def values_of(problem: Statement) -> Values:
 def _over_basis(inner: Matrix, C: Matrix, Q: Array) -> Array:
     """The cost Q'CQ over a basis; zero if it may be rounding, as over a basis of the null space of C."""
     sizes = np.abs(Q)
-    least = gamma(len(Q)) * norm_bound(sizes.T @ (abs(C) @ sizes))
+    least = gamma(len(Q)) * (sizes.T @ (abs(C) @ sizes.sum(axis=1))).max(initial=0.0)  # of |Q|'|C||Q|
     return symmetrize(dense(inner)) * (norm_bound(inner) > least)
 
 

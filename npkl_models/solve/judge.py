@@ -215,9 +215,7 @@ def _no_bound(case: _Case) -> Verdict:
     said = claim.status is Status.UNBOUNDED
     if not (said or deep or broken) or not unbounded(case.problem, claim.V if said else case.V):
         return None
-    met = (
-        f", from a kernel that meets the constraints to {FEASIBILITY:.0e}" if case.problem.constraints else ""
-    )
+    met = f", from a kernel that meets the constraints to {FEASIBILITY:.0e}" * bool(case.problem.constraints)
     words = "a direction along which the objective falls without limit was found and checked"
     return Status.UNBOUNDED, words + met
 

@@ -49,7 +49,7 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_036),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_037),
     "lines of tests": (lambda: lines(TESTS), 31_034),
     "numeric constants at module level": (lambda: constants(PACKAGE), 600),
     "public names": (lambda: len(nm.__all__), 87),
