@@ -51,7 +51,7 @@ class StructureRun:
     @property
     def relative_gap(self) -> float:
         """The relative gap of the problem with all triplets."""
-        return relative_gap(self.solution.problem, self.objective, self.bound)
+        return relative_gap(self.objective, self.bound, self.solution.certificate.faint)
 
     def coordinates(self, size: int = 2) -> Array:
         """The coordinates of the points along the first eigenvectors (n x size)."""
@@ -130,9 +130,11 @@ def structure_preserving(
         if kept is None or upper < best:
             kept, best = (solution, triplets, slack), upper
         more = values > known
-        if relative_gap(problem, best, lower) <= tol or not more.any():
+        if relative_gap(best, lower, problem.size()) <= tol or not more.any():
             break
         held = certificate.multipliers.losses[0] > IDLE * C
         triplets = np.unique(np.concatenate([triplets[held], worst[more]]), axis=0)
     assert kept is not None
-    return StructureRun(*kept[:2], best, lower, kept[2], rounds, relative_gap(problem, best, lower) <= tol)
+    return StructureRun(
+        *kept[:2], best, lower, kept[2], rounds, relative_gap(best, lower, problem.size()) <= tol
+    )

@@ -22,7 +22,6 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units
 from npkl_models.proof.eigenbound import CERTIFIED as CERTIFIED
 from npkl_models.proof.eigenbound import Rigour
@@ -43,16 +42,18 @@ class Certificate(Owner):
         Lower bound on the optimum of the problem as written; -inf if there is none.
     gap, relative_gap : float
         The objective minus the bound for the targets that the point meets exactly (rounding included), and
-        this difference over ``reference + |objective| + |bound|`` (`Problem.reference`). Both are inf without
-        a bound; the relative gap is also inf if the point is not feasible.
+        this difference over ``|objective| + |bound| + faint``. Both are inf without a bound; the relative gap
+        is also inf if the point is not feasible.
+    faint : float
+        What the unit of the relative gap has besides objective and bound: a thousandth of the size of their
+        summands, which matters only where the optimum is next to zero.
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
         subgradient of a trace-power regulariser. It is negative at a stationary point that is not optimal.
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only "proved" and "probable" count as certified.
     repair : str
-        How y was made feasible: "none needed", names from `MEANING` ("local shift": a shift at some points),
-        or why there is no bound. "bound above objective" is an alarm: a loss and its conjugate contradict
+        How y was made feasible: "none needed", names from `MEANING`, or why there is no bound. "bound above objective" is an alarm: a loss and its conjugate contradict
         each other; nothing is proved.
     failure_probability : float
         Probability that a "probable" bound fails.
@@ -91,6 +92,7 @@ class Certificate(Owner):
     bound: float
     gap: float
     relative_gap: float
+    faint: float
     min_eigenvalue: float
     rigour: Rigour
     repair: str
@@ -208,18 +210,12 @@ def bracket(found: Certificate) -> str:
 
 MEANING = {
     "shift": "the multipliers of the diagonal were raised",
-    "constraint shift": "the multipliers of constraints on the diagonal were raised",
-    "distances": "the multipliers of distances were raised",
-    "identity": "the multipliers whose matrices add up to about the identity were raised",
+    "ray": "multipliers whose matrices add up to a positive definite one were raised",
     "scale": "all multipliers were scaled down",
-    "scale up": "all multipliers were scaled up",
-    "trace bound": "the bound was lowered by the negative part of the slack times a bound on the trace",
     "Slater point": "the multipliers were mixed with a strictly feasible dual point",
-    "raised on the factor's range": "the slack was raised on the range of the factor",
-    "no multipliers": "the bound is that of zero multipliers",
-    "positive multipliers": "only positive multipliers of squares were used",
+    "positive multipliers": "only positive multipliers of squares were used, or none",
     "anchored points": "only multipliers of the anchored points were used",
-    "centred kernels": "the bound was proved over centred kernels",
+    "rational numbers": "the slack was eliminated in rational numbers",
     "regulariser": "the regulariser absorbs the negative part of the slack",
 }
 """What each repair did."""
@@ -228,7 +224,7 @@ MEANING = {
 def in_words(repair: str) -> str:
     """The name of a repair as a sentence."""
     parts = [part for part in re.split(r" \(|\)|, ", repair) if part and part != "none needed"]
-    known = [MEANING.get(part) or MEANING.get(part.removeprefix("local "), part) for part in parts]
+    known = [MEANING.get(part, part) for part in parts]
     return " and ".join(known)
 
 
@@ -254,20 +250,23 @@ def _in_units(
     found: Certificate, units: Units, objective: float, upper: float, bound: float, gap: float
 ) -> Certificate:
     return replace(
-        found, objective=objective, upper=upper, bound=bound, gap=gap,
+        found, objective=objective, upper=upper, bound=bound, gap=gap, faint=units.value(found.faint),
         min_eigenvalue=found.min_eigenvalue * units.cost,
         point_min_eigenvalue=found.point_min_eigenvalue * units.root * units.root,
         multipliers=units.multipliers(found.multipliers), point=units.point(found.point),
     )  # fmt: skip
 
 
-def relative_gap(problem: Statement, objective: float, bound: float, gap: float | None = None) -> float:
-    """The relative gap, ``gap / (reference + |objective| + |bound|)``; gap is their difference by default."""
+def relative_gap(objective: float, bound: float, faint: float, gap: float | None = None) -> float:
+    """The relative gap, ``gap / (|objective| + |bound| + faint)``; gap is their difference by default.
+
+    ``faint`` speaks only where the optimum is next to zero; see `npkl_models.model.scale.faint_unit`.
+    """
     gap = objective - bound if gap is None else gap
     if not (np.isfinite(objective) and np.isfinite(bound) and np.isfinite(gap)):
         return float("inf")
-    size = problem.size(objective, bound)
-    if size == 0.0:  # there is no scale: C = 0, every loss is 0 at K = 0, and both numbers are 0
+    size = abs(objective) + abs(bound) + faint
+    if size == 0.0:  # there is no scale: both numbers are 0
         return 0.0 if gap <= 0 else float("inf")
     return gap / size
 

@@ -8,27 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from npkl_models import kernel
 from npkl_models.certify.bounds import FEASIBILITY, CertifyOptions, Dual, bound_from
 from npkl_models.certify.certificate import ALARM, CERTIFIED, Certificate, outward, relative_gap
-from npkl_models.certify.fallbacks import (
-    bound_of_anchored,
-    bound_of_centred,
-    by_signs,
-    certifies,
-    ways,
-)
-from npkl_models.certify.points import ACTIVE, Given, read_point, recover_multipliers
-from npkl_models.certify.targets import Target, gap_for, target_of
+from npkl_models.certify.points import Given, read_point
+from npkl_models.certify.recover import recover_multipliers
 from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
+from npkl_models.kernel import Target
 from npkl_models.linalg import Array
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units
-from npkl_models.proof.bounds import DENSE_EIGH
 
 
 def certify(
@@ -127,79 +121,43 @@ def _certify(
         y = face.fold(units.inner_multipliers(units.whole.as_multipliers(multipliers)))
     if demand.restoring:
         given = Given(restored(face.problem, given.V, steps=not demand.quick))
-    target, dual, gap = _both_sides(face.problem, given, y, demand)
-    near = gap <= demand.tol * problem.size(target.objective, dual.bound)
+    target, dual = _both_sides(face.problem, given, y, demand)
     found = misses(problem, given.V, given.K)
-    if demand.restoring and demand.quick and near and worst(found)[0] > demand.feasibility:
+    gap, share = _gap(face.problem, target, dual)
+    if demand.restoring and demand.quick and share <= demand.tol and worst(found)[0] > demand.feasibility:
         given = Given(restored(face.problem, given.V))
-        target, dual, gap = _both_sides(face.problem, given, y, demand)
-        found = misses(problem, given.V)
+        target, dual = _both_sides(face.problem, given, y, demand)
+        found, (gap, share) = misses(problem, given.V), _gap(face.problem, target, dual)
     violation, missed = worst(found)
     feasible = max(violation, given.indefinite) <= demand.feasibility
     bound, rigour, repair = dual.bound + 0.0, dual.rigour, dual.repair
+    faint = kernel.faint_part(face.problem, target, dual.y, bound)
     if gap < 0 and rigour in CERTIFIED:
         bound, gap, rigour, repair = float("-inf"), float("inf"), "none", ALARM
     return Certificate(
         objective=target.objective + 0.0, upper=target.upper, bound=bound, gap=gap,
-        relative_gap=relative_gap(problem, target.objective, bound, gap) if feasible else float("inf"),
-        min_eigenvalue=dual.found.estimate + dual.level, rigour=rigour, repair=repair,
+        relative_gap=share if feasible and np.isfinite(bound) else float("inf"), faint=faint,
+        min_eigenvalue=dual.min_eigenvalue, rigour=rigour, repair=repair,
         failure_probability=demand.failure_probability if rigour == "probable" else 0.0,
         violation=violation, missed=missed, point_min_eigenvalue=given.min_eigenvalue,
         indefinite=given.indefinite, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
-        multipliers=face.unfold(dual.y), point=given.V,
-        direction=face.problem.lift(dual.found.vector),
+        multipliers=face.unfold(dual.y), point=given.V, direction=face.problem.lift(dual.direction),
     )  # fmt: skip
+
+
+def _gap(problem: Statement, target: Target, dual: Dual) -> tuple[float, float]:
+    """The gap for the targets that the point meets, and the relative gap."""
+    gap = kernel.gap_for(problem, target, dual.y, dual.bound)
+    faint = kernel.faint_part(problem, target, dual.y, dual.bound)
+    return gap, relative_gap(target.objective, dual.bound, faint, gap)
 
 
 def _both_sides(
     problem: Statement, given: Given, y: Multipliers | None, demand: CertifyOptions
-) -> tuple[Target, Dual, float]:
-    """The values of the point over the face, the dual side, and the gap for the targets that it meets."""
-    target = target_of(problem, given)
+) -> tuple[Target, Dual]:
+    """The values of the point over the face, and the dual side."""
+    target = kernel.target_of(problem, given.V, given.K)
     if not np.isfinite(target.objective):
         raise _beyond(given.V)
-    known, V, objective, upper = y is not None, target.V, target.objective, target.upper
-    if y is None:
-        y = recover_multipliers(problem, V)
-    if known or all(part.equal for part in problem.constraints):
-        dual = _one_side(problem, y, V, objective, upper, demand)
-    else:
-        share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
-        dual = bound_from(problem, y, V, objective, upper, share)
-        dual = _with_more_bounds(problem, V, dual, objective, upper, share)
-    return target, dual, gap_for(problem, target, dual)
-
-
-def _one_side(
-    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: CertifyOptions
-) -> Dual:
-    """The bound from the multipliers; if this bound does not suffice, the other bounds of `fallbacks`.
-
-    Each way to a bound has its own randomised runs, so the ways share the failure probability.
-    """
-    demand = replace(demand, failure_probability=demand.failure_probability / ways(problem, demand))
-    dual = bound_from(problem, y, V, objective, upper, demand)
-    if not (certifies(problem, objective, dual.bound, demand) or demand.quick):
-        held = bound_of_anchored(problem, y, V, demand)
-        dual = dual if held is None or held.bound <= dual.bound else held
-        if not np.isfinite(dual.bound):
-            placed = bound_of_centred(problem, y, V, upper, demand)
-            dual = dual if placed is None else placed
-    cheap = problem.order <= DENSE_EIGH or demand.last or certifies(problem, objective, 0.0, demand)
-    if not demand.quick or (cheap and not np.isfinite(dual.bound)):
-        dual = by_signs(problem, dual, objective, demand)
-    return dual
-
-
-def _with_more_bounds(
-    problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: CertifyOptions
-) -> Dual:
-    """Try more bounds as active, since a solver may leave a value inside that should reach its bound."""
-    for active in ACTIVE[1:]:
-        if certifies(problem, objective, dual.bound, demand):
-            break
-        y = recover_multipliers(problem, V, active)
-        other = bound_from(problem, y, V, objective, upper, demand)
-        known = other.rigour in CERTIFIED or dual.rigour not in CERTIFIED  # an estimate replaces no proof
-        dual = other if known and other.bound > dual.bound else dual
-    return dual
+    y = recover_multipliers(problem, target.V) if y is None else y
+    return target, bound_from(problem, y, target.V, target.objective, demand)

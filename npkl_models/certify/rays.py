@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
+from npkl_models import kernel
 from npkl_models.certify.bounds import CertifyOptions, bound_from
 from npkl_models.certify.slater import NEARLY
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.faces import LARGEST, complement, face_of
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, zero_over
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array
 from npkl_models.model.functionals import DISTANCES, squares
-from npkl_models.model.incidence import Incidence
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizers import NoRegularizer
-from npkl_models.model.rounding import paid, slack_errors
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
-from npkl_models.proof.factorisation import DENSE_CHOLESKY, positive_definite
 
 EXTRA = 2  # columns beyond those that a second-order stationary point of the search needs
 CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' sizes
@@ -68,11 +64,11 @@ def _is_ray(search: Statement, y: Multipliers) -> bool:
         for least in (NEARLY, CLEARLY, np.sqrt(CLEARLY)):  # smaller multipliers may be rounding
             clean = Multipliers((), tuple(np.where(np.abs(nu) > least, nu, 0.0) for nu in unit.constraints))
             for ray in (clean, _whole(clean)):
-                if _semidefinite(search, ray) and -paid(search, ray) > CLEARLY * magnitude * _size(ray):
+                if kernel.ray_bound(search, ray).value > CLEARLY * magnitude * _size(ray):
                     return True
     method = "auto" if search.order <= DENSE_EIGH else "cholesky"
     demand = CertifyOptions(method, 1e-6, 1e-9, None, False)
-    found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
+    found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, demand)
     return found.rigour == "proved" and found.bound > CLEARLY * magnitude
 
 
@@ -85,49 +81,6 @@ def _whole(y: Multipliers) -> Multipliers:
     every = np.abs(np.concatenate(y.constraints))
     least = float(np.min(every[every > 0], initial=np.inf))
     return Multipliers((), tuple(np.round(nu / least) for nu in y.constraints))
-
-
-def _semidefinite(search: Statement, y: Multipliers) -> bool:
-    """Whether sum y_e M_e is proved to be positive semidefinite, part by part of its pattern.
-
-    Entries that nearly cancel are summed exactly, and so are parts of order one. Either may be zero; the
-    other parts must be positive definite.
-    """
-    t = Incidence.stack([part.functional.incidence for part in search.constraints])
-    weight = np.concatenate(y.constraints)[t.owner]
-    live = _without_zeros(t, weight)
-    graph = sp.coo_array((np.ones(live.size), (t.row[live], t.column[live])), shape=(search.n, search.n))
-    _, label = connected_components(graph, directed=False)
-    single = np.bincount(label)[label] == 1
-    alone = live[single[t.row[live]]]
-    if any(total < 0 for total in _sums(t.row[alone], weight[alone], t.coefficient[alone]).values()):
-        return False
-    rest = np.flatnonzero(~single)
-    if rest.size > DENSE_CHOLESKY:
-        return False
-    S, errors = search.slack(y), slack_errors(search, y)[0]
-    return not rest.size or positive_definite(S[rest][:, rest], errors[rest])
-
-
-def _without_zeros(t: Incidence, weight: Array) -> Index:
-    """The triplets of the entries whose weighted sum is not exactly zero."""
-    live = np.flatnonzero(weight)
-    low, high = np.minimum(t.row[live], t.column[live]), np.maximum(t.row[live], t.column[live])
-    _, place = np.unique(low * t.n + high, return_inverse=True)
-    part = weight[live] * t.coefficient[live]
-    total, size = np.bincount(place, part), np.bincount(place, np.abs(part))
-    faint = (np.abs(total) <= CLEARLY * size)[place]
-    sums = _sums(place[faint], weight[live[faint]], t.coefficient[live[faint]])
-    zero = np.array([key for key, total in sums.items() if total == 0], dtype=np.intp)
-    return live[~np.isin(place, zero)]
-
-
-def _sums(key: Index, weight: Array, coefficient: Array) -> dict[int, Fraction]:
-    """The exact sums of weight times coefficient for each key."""
-    sums: dict[int, Fraction] = {}
-    for k, w, c in zip(key.tolist(), weight.tolist(), coefficient.tolist(), strict=True):
-        sums[k] = sums.get(k, Fraction(0)) + Fraction(w) * Fraction(c)
-    return sums
 
 
 def _inner(problem: Statement, y: Multipliers) -> Multipliers:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models import kernel
 from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.rays import in_binary_units, nearest_factors
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.residual import zero_over
 from npkl_models.feasibility.restoration import restored
+from npkl_models.kernel import off_basis
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, longest_row, symmetrize
-from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import trace_bound
@@ -40,7 +41,7 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a large point of a solver."""
     problem, V = in_binary_units(problem, V)
     R = problem.regularizer
-    if R.finite_support or np.isfinite(trace_bound(problem, np.inf)):
+    if R.finite_support or np.isfinite(trace_bound(problem)):
         return False
     zero = np.zeros((problem.n, 1))
     start = V if V is not None and np.isfinite(V).all() else zero
@@ -94,7 +95,7 @@ def _directions(problem: Statement, V: Array) -> list[Array]:
     """Factors along which the objective might fall: the point itself, and low eigenvectors of slacks."""
     out = [V] if V.any() else []
     for y in (projected(problem, problem.no_multipliers), problem.derivatives(V)):
-        S, _ = rounding.slack(problem, y)
+        S = kernel.slack(problem, y).S
         if not np.isfinite(S.data if sp.issparse(S) else S).all():
             continue
         out.append(problem.lift(min_eigenvalue(S).vector[:, None]))
@@ -176,7 +177,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     length, shift = float(np.linalg.norm(D)), problem.regularizer.shift
     rate = float(np.sum(D * (problem.cost @ D))) + shift * length**2
     size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + shift
-    off = reach + rounding.off_basis(problem, D)
+    off = reach + off_basis(problem, D)
     for term, (f, zero) in zip(problem.terms, held, strict=True):
         z, (low, high) = np.where(zero, 0.0, f.value_of_factor(D)), term.domain
         doubt = gamma(64 + 8 * D.shape[1] + f.additions) * f.size_of_factor(D)

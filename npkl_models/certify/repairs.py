@@ -1,270 +1,291 @@
-"""Repairs of a dual point whose slack misses PSD by ``eps``.
+"""One repair of multipliers whose slack is not quite PSD: a move along a ray, or towards a centre.
 
-Each repair takes (problem, y, eps, upper), where S(y) plus the regulariser's shift is proved to be at least
--eps I. The repair returns a bound and the multipliers that give this bound, or None if it does not apply. The
-best repair is used. Repairs that raise the diagonal accept a different eps for each point. Every change of y
-is rounded such that the slack gains no less than it needs.
+Let S(y) >= -eps T^-2. Along a ray d with sum d_e M_e >= mu T^-2 the multipliers y + (eps / mu) d have a PSD
+slack. So do (1 - t) y + t ybar with t = eps / (mu + eps), for a centre ybar with S(ybar) >= mu T^-2. A move is
+computed and priced in plain floating point; the best one is then proved by the kernel, once. If rounding
+makes it fall short, it is taken a little further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
 
-from npkl_models.certify.slater import Interior, identity, slater, worth
-from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
-from npkl_models.linalg.threads import threaded
-from npkl_models.model.facts import (
-    bounded_diagonal,
-    bounded_diagonals,
-    cost_floor,
-    diagonal_floor,
-    distance_floor,
-    growing_distances,
-    growing_floor,
-    trace_bound,
-    which_distances,
-)
-from npkl_models.model.functionals import Functional
+from npkl_models import kernel
+from npkl_models.certify.slater import NEARLY, ascended, strictly_feasible
+from npkl_models.kernel import Anchor, Floor
+from npkl_models.linalg import Array, Index, Mask, norm_bound
+from npkl_models.model.conjugates import projected
+from npkl_models.model.facts import fact
+from npkl_models.model.functional import Functional
+from npkl_models.model.functionals import Trace
+from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Term
+from npkl_models.proof.bounds import DENSE_EIGH
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 
 NO_NEED = "none needed"
-MIXED = "Slater point"
+SHIFT, RAY, SCALE, MIXED = "shift", "ray", "scale", "Slater point"
 NO_REPAIR = "no repair applies"
 NO_SPECTRUM = "the slack's spectrum has no bound"
-Repaired = tuple[float, Multipliers] | None
+FURTHER = 4  # times that a move is taken further for the sake of rounding
+LITTLE, SINGULAR = 1e-6, 1e-9  # shares of the norm of the cost: an eps that costs little, a singular cost
+
+
+class Move(NamedTuple):
+    """A move by eps: the multipliers, and the kernel's floor of their slack."""
+
+    name: str
+    to: Callable[[float], Multipliers]
+    proof: Callable[[float, Multipliers], Floor]
 
 
 def best_repair(
-    problem: Statement, y: Multipliers, eps: float, upper: float, local: Array | None = None,
-    inside: Interior | None = None, wanted: float = float("inf"), quick: bool = False,
-) -> tuple[str, float, Multipliers]:  # fmt: skip
-    """The name, bound and multipliers of the best repair; the bound is -inf if no repair applies.
+    problem: Statement,
+    floor: Floor,
+    inside: Anchor | None = None,
+    wanted: float = np.inf,
+    quick: bool = False,
+) -> tuple[str, Floor]:
+    """The name of the best repair, and the floor of its multipliers; if none applies, the given floor.
 
-    With ``local``, the slack is known to be above -eps only after Diag(local) is added to it. ``inside`` is a
-    strictly feasible dual point that a solver found. If a bound reaches ``wanted``, only the repairs in
-    `DIAGONAL` are still tried. A ``quick`` repair looks for a Slater point only where that may reach it.
+    ``inside`` is a centre that a solver has found. Centres that must be searched for are tried where no other
+    move reaches ``wanted``, if they may; a ``quick`` repair searches for no bound that may not suffice.
     """
-    if eps == 0.0 and local is None:
-        return NO_NEED, -paid(problem, y), y
-    best: tuple[str, float, Multipliers] = (NO_REPAIR, float("-inf"), y)
-    if not np.isfinite(eps):
-        return (NO_SPECTRUM, *best[1:])
-    if local is not None:
-        return _best_of(DIAGONAL, problem, y, eps + local, upper, wanted, best)
-    best = _best_of(REPAIRS, problem, y, eps, upper, wanted, best)
-    any_bound = best[1] == float("-inf") and not quick
-    if any_bound or best[1] < wanted <= worth(problem, y, eps):
-        found = slater(problem, y, eps, upper, inside)
-        best = best if found is None or found[0] <= best[1] else (MIXED, *found)
-    return best
+    if floor.proved:
+        return NO_NEED, floor
+    if not np.isfinite(floor.lower):
+        return NO_SPECTRUM, floor
+    moves = [*_on_diagonal(problem, floor), *_along(problem, floor, _anchors(problem, floor, inside))]
+    name, found = _cheapest(problem, floor, moves)
+    reached = -problem.conjugate_sum(found.y) if found.proved else -np.inf
+    any_bound = reached == -np.inf and not quick
+    if floor.found.raised is None and (any_bound or reached < wanted <= _worth(problem, floor)):
+        centres = [(MIXED, one) for one in (_centre(problem, floor.y),) if one is not None]
+        other = _cheapest(problem, floor, list(_along(problem, floor, centres)))
+        if other[1].proved and -problem.conjugate_sum(other[1].y) > reached:
+            return other
+    return name, found
 
 
-def _best_of(
-    repairs: Mapping[str, Callable[..., Repaired]], problem: Statement, y: Multipliers, eps: float | Array,
-    upper: float, wanted: float, best: tuple[str, float, Multipliers],
-) -> tuple[str, float, Multipliers]:  # fmt: skip
-    """The best of several repairs and of the best repair so far."""
-    for name, repair in repairs.items():
-        if best[1] < wanted or name in DIAGONAL:
-            found = repair(problem, y, eps, upper)
-            if found is not None and found[0] > best[1]:
-                best = (name if isinstance(eps, float) else f"local {name}", *found)
-    return best
+def _cheapest(problem: Statement, floor: Floor, moves: Sequence[Move]) -> tuple[str, Floor]:
+    """The move with the largest bound among those that the kernel proves; they are proved in this order."""
+    eps = max(-floor.lower, 0.0)
+    offers = [(move, move.to(eps)) for move in moves]
+    priced = [(problem.conjugate_sum(y), k) for k, (_, y) in enumerate(offers)]
+    for price, k in sorted(priced):
+        if not np.isfinite(price):
+            break
+        (move, y), more = offers[k], eps
+        for _ in range(FURTHER):
+            found = move.proof(more, y)
+            if found.proved and np.isfinite(kernel.paid(problem, y)):
+                return move.name, found
+            if not np.isfinite(found.lower):
+                break
+            more += 2 * abs(found.lower)
+            y = move.to(more)
+    return NO_REPAIR, floor
 
 
-def balanced(
-    problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float
-) -> tuple[Multipliers, Matrix]:
-    """Lower the slack's diagonal such that <S, VV'> = 0, if a repair can lower it; return y and S(y).
-
-    A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed: a factor close to
-    zero says nothing about the slack.
-    """
-    inner, size = float(np.sum(V * (threaded(S) @ V))), float(np.sum(V**2))
-    level = inner / size + problem.regularizer.shift if size else 0.0
-    if level > 0 and inner > least:
-        for repair in (shift, constraint_shift):
-            found = repair(problem, y, -level, float("inf"))
-            if found is not None:
-                return found[1], S - level * sp.eye_array(problem.n, format="csr")
-    return y, S
-
-
-def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
-    """The price of raising the slack's diagonal by one, for each point; None if no repair raises it."""
-    one = np.ones(problem.n)
+def _on_diagonal(problem: Statement, floor: Floor) -> Iterator[Move]:
+    """Raise a multiplier of each K_ii, of losses or of constraints; low vectors on few points raise few."""
     if problem.basis is not None:
+        return
+    weight = floor.T**-2.0
+    local = 0.0 if floor.found.raised is None else floor.found.raised
+
+    def to(eps: float) -> Multipliers:
+        return raised_diagonal(problem, floor.y, (eps + local) * weight) or floor.y
+
+    if raised_diagonal(problem, floor.y, weight) is not None:
+        yield Move(SHIFT, to, lambda eps, y: kernel.raised(problem, floor, y))
+
+
+def _along(problem: Statement, floor: Floor, anchors: Sequence[tuple[str, Anchor]]) -> Iterator[Move]:
+    """The moves along rays and towards centres."""
+    for name, end in anchors if floor.found.raised is None else ():
+        mu = end.mu * float(np.min((floor.T / end.T) ** 2, initial=np.inf))
+
+        def share(eps: float, end: Anchor = end, mu: float = mu) -> float:
+            return eps / mu if end.ray else min(eps / (mu + eps), 1.0)
+
+        def to(eps: float, end: Anchor = end, share: Callable[[float], float] = share) -> Multipliers:
+            t = share(eps)
+            if not end.ray:
+                return projected(problem, floor.y.towards(end.y, t))
+            pairs = zip(floor.y.terms, end.y.terms, strict=True)
+            return projected(problem, problem.split_multipliers(y + t * d for y, d in pairs))
+
+        def proof(
+            eps: float, y: Multipliers, end: Anchor = end, share: Callable[[float], float] = share
+        ) -> Floor:
+            return kernel.moved(problem, floor, end, share(eps), y)
+
+        yield Move(name, to, proof)
+
+
+def _anchors(problem: Statement, floor: Floor, inside: Anchor | None) -> list[tuple[str, Anchor]]:
+    """Rays and centres that no search has to find."""
+    zero, own = centre_at_zero(problem), _ray_of_diagonal(problem, floor.T)
+    known = [(SCALE, zero), (RAY, own), (RAY, _ray_of_identity(problem)), (MIXED, inside)]
+    if _rewarding(problem):
+        known.append((RAY, kernel.anchor(problem, floor.y, ray=True)))
+    return [(name, one) for name, one in known if one is not None and one.T.size == floor.T.size]
+
+
+def _centre(problem: Statement, y: Multipliers) -> Anchor | None:
+    found = strictly_feasible(problem)
+    if found is None and problem.order <= DENSE_EIGH:
+        found = ascended(problem, [projected(problem, y)])
+    return found
+
+
+def _worth(problem: Statement, floor: Floor) -> float:
+    """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf."""
+    norm = max(norm_bound(problem.cost), problem.cost_unit)
+    eps = max(-floor.lower, 0.0) * float(np.max(floor.T, initial=0.0)) ** -2.0
+    return -problem.conjugate_sum(floor.y) if eps <= LITTLE * norm and not definite(problem) else -np.inf
+
+
+def definite(problem: Statement) -> bool:
+    """Whether the cost is definite by more than rounding, so that zero multipliers are a centre."""
+    return kernel.cost_floor(problem) + problem.regularizer.shift > SINGULAR * norm_bound(problem.cost)
+
+
+def _rewarding(problem: Statement) -> bool:
+    """Whether the cost rewards large kernels, as in unfolding: then multipliers with a PSD slack are a ray."""
+    small = problem.order <= DENSE_CHOLESKY and bool((problem.cost.diagonal() <= 0).all())
+    return small and bool((problem.cost.diagonal() < 0).any())
+
+
+@fact
+def centre_at_zero(problem: Statement) -> Anchor | None:
+    """Zero multipliers, if they lie in their boxes, and the cost is proved to be definite."""
+    zero = problem.no_multipliers
+    if not np.isfinite(problem.conjugate_sum(zero)) or not problem.cost.data.any():
         return None
-    for repair in DIAGONAL.values():
-        found = repair(problem, y, one, float("inf"))
-        if found is None:
-            continue
-        higher, price = found[1], np.zeros(problem.n)
-        for part, old, new in zip(problem.terms, y.terms, higher.terms, strict=True):
-            where = np.flatnonzero(new != old)
+    units = kernel.slack(problem, zero).T
+    if np.ptp(units) > 0 and can_factorise(problem.restrict(problem.cost)):
+        return kernel.anchor(problem, zero)
+    floor = kernel.cost_floor(problem) + problem.regularizer.shift
+    return Anchor(zero, np.ones(problem.order), floor) if 0 < floor < np.inf else None
+
+
+def raised_diagonal(problem: Statement, y: Multipliers, by: Array) -> Multipliers | None:
+    """Multipliers with one of each K_ii raised by the given numbers (n,); None if a point has none."""
+    for losses in (True, False):
+        covered, parts = np.zeros(problem.n, dtype=bool), list(y.terms)
+        for k, term in enumerate(problem.terms):
+            if (k < len(problem.losses)) != losses:
+                continue
+            where, points, share = _uncovered(term, covered)
             if where.size:
-                np.add.at(price, part.functional.indices[0][where], part.slope_of_conjugate(old)[where])
-        return np.maximum(price, 1e-12)
+                new = parts[k].copy()
+                new[where] += by[points] / share
+                allowed = term.allows(new)
+                parts[k] = np.where(allowed, new, parts[k])
+                covered[points[allowed[where]]] = True
+        if covered.all():
+            return problem.split_multipliers(parts)
     return None
 
 
-def shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Raise the multiplier of a loss on K_ii by eps at every point; each must be allowed to grow."""
-    raised_ones = _raised_diagonal(problem, problem.losses, y.losses, eps)
-    return None if raised_ones is None else _bound(problem, replace(y, losses=raised_ones))
-
-
-def constraint_shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Raise the multiplier of an equality or an upper bound on K_ii by eps at every point."""
-    raised_ones = _raised_diagonal(problem, problem.constraints, y.constraints, eps)
-    if raised_ones is not None:
-        return _bound(problem, replace(y, constraints=raised_ones))
-    return _shift_in_basis(problem, y, eps) if isinstance(eps, float) and problem.basis is not None else None
-
-
-def _raised_diagonal(
-    problem: Statement, terms: Sequence[Term], given: Sequence[Array], eps: float | Array
-) -> tuple[Array, ...] | None:
-    """The multipliers, raised by eps at every point; None if a point has none that may grow."""
-    parts, covered = list(given), np.zeros(problem.n, dtype=bool)
-    for k, term in enumerate(terms):
-        where, points = _uncovered(term.functional, covered)
-        shifted = parts[k].copy()
-        shifted[where] = raised(shifted[where], np.broadcast_to(eps, problem.n)[points])
-        allowed = term.allows(shifted)
-        parts[k] = np.where(allowed, shifted, parts[k])
-        covered[points[allowed[where]]] = True
-    return tuple(parts) if covered.all() else None
-
-
-def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
-    """Raise the diagonal over a basis, where constraints on some K_ii may suffice.
-
-    If points share rows of the basis, each such row needs one constraint. Otherwise the sum of the M_e of all
-    these constraints must be positive definite over the basis.
-    """
-    shared_rows = None if problem.basis is None else problem.basis.shared
-    if shared_rows is not None:
-        return _shift_of_rows(problem, y, eps, *shared_rows)
-    return _raise_each(problem, y, bounded_diagonals(problem), eps, diagonal_floor(problem))
-
-
-def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
-    """Raise one constraint on K_ii per group by eps / share_i^2, since its matrix has the entry share_i^2."""
-    parts, covered = list(y.constraints), np.zeros(problem.order, dtype=bool)
-    for k, part in enumerate(problem.constraints):
-        where = np.flatnonzero(bounded_diagonal(part))
-        points = part.functional.indices[0][where] if where.size else where
-        held = share[points] > 0
-        groups, first = np.unique(label[points[held]], return_index=True)
-        new = ~covered[groups]
-        chosen, point = where[held][first[new]], points[held][first[new]]
-        parts[k] = parts[k].copy()
-        parts[k][chosen] = raised(parts[k][chosen], eps / share[point] ** 2 * (1 + 8 * UNIT))
-        covered[groups] = True
-    if not covered.all():
+def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
+    """The price of raising the slack's diagonal by one, for each point; None if no multipliers raise it."""
+    higher = None if problem.basis is not None else raised_diagonal(problem, y, np.ones(problem.n))
+    if higher is None:
         return None
-    return _bound(problem, replace(y, constraints=tuple(parts)))
+    price = np.zeros(problem.n)
+    for part, old, new in zip(problem.terms, y.terms, higher.terms, strict=True):
+        where = np.flatnonzero(new != old)
+        if where.size:
+            t = part.functional.incidence
+            point = np.zeros(part.functional.size, dtype=np.intp)
+            point[t.owner] = t.row
+            change = (new - old) * part.slope_of_conjugate(old)
+            np.add.at(price, point[where], change[where])
+    return np.maximum(price, 1e-12)
 
 
-def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """Raise the multipliers of all distances by t; the sum of their M_e is a Laplacian.
-
-    Over a basis of centred kernels, this Laplacian is positive definite if the graph of the pairs is
-    connected. If a multiplier may not be raised, those alone are raised that may grow without limit.
-    """
-    found = _raise_each(problem, y, which_distances(problem), eps, distance_floor(problem))
-    return found or _raise_each(problem, y, growing_distances(problem), eps, growing_floor(problem))
-
-
-def _raise_each(problem: Statement, y: Multipliers, which: list[Mask], eps: float, floor: float) -> Repaired:
-    """Raise the selected multipliers by eps over a floor of the sum of their M_e, if that is allowed."""
-    if floor <= 0:
-        return None
-    t = eps / floor * (1 + 4 * UNIT)
-    new = [np.where(own, raised(old, t), old) for own, old in zip(which, y.terms, strict=True)]
-    return _bound(problem, problem.split_multipliers(new))
-
-
-def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """Scale all multipliers down: s = delta / (delta + eps) makes S(s y) PSD, if C (plus shift) >= delta I.
-
-    The number s satisfies (1 - s) delta >= s (eps + e), where e bounds the effect of rounding s y on the
-    slack.
-    """
-    delta = cost_floor(problem) + problem.regularizer.shift
-    if not (np.isfinite(delta) and delta > 0):
-        return None
-    eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
-    return _bound(problem, y.scaled(delta / (delta + eps) * (1 - 8 * UNIT)))
-
-
-def scale_up(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """Scale all multipliers up: s = delta / (delta - eps) makes S(s y) PSD, if -C (less shift) >= delta I.
-
-    The number delta must exceed eps. This repair is the counterpart of `scale` for costs that reward a large
-    kernel (unfolding). sum y_e M_e is at least -C - eps I, so s sum y_e M_e is at least -C if
-    (s - 1) delta >= s (eps + e), with e as in `scale`.
-    """
-    delta = _negative_floor(problem.cost) - problem.regularizer.shift
-    eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
-    if not 0 < eps < delta < np.inf:
-        return None
-    return _bound(problem, y.scaled(delta / (delta - eps) * (1 + 8 * UNIT)))
-
-
-def _bound(problem: Statement, y: Multipliers) -> Repaired:
-    """The bound of these multipliers; None if they are outside the domain of a term."""
-    bound = -paid(problem, y)
-    return (bound, y) if bound > -np.inf else None
-
-
-def _negative_floor(C: Matrix) -> float:
-    """A lower bound on the spectrum of -C, by Gershgorin's circles."""
-    diagonal = -np.asarray(C.diagonal())
-    beside = np.asarray(abs(C).sum(axis=1)).ravel() - np.abs(diagonal)
-    rounding = (C.shape[0] + 2) * UNIT * (beside + 2 * np.abs(diagonal))
-    return float(np.min(diagonal - np.maximum(beside, 0.0) - np.where(beside != 0, rounding, 0.0)))
-
-
-def trace(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """Lower the bound by eps tau: an optimal K* has <S, K*> >= -eps tr K* and, by the data, tr K* <= tau."""
-    tau = trace_bound(problem, upper)
-    if not np.isfinite(tau):
-        return None
-    owed = -paid(problem, y)
-    return owed - tau * eps * (1 + 4 * UNIT) - 2 * UNIT * abs(owed), y
-
-
-REPAIRS: dict[str, Callable[[Statement, Multipliers, float, float], Repaired]] = {
-    "shift": shift,
-    "scale": scale,
-    "scale up": scale_up,
-    "constraint shift": constraint_shift,
-    "distances": distances,
-    "identity": identity,
-    "trace bound": trace,
-}
-
-
-DIAGONAL: dict[str, Callable[[Statement, Multipliers, Array, float], Repaired]] = {
-    "shift": shift,
-    "constraint shift": constraint_shift,
-}
-
-
-def _uncovered(functional: Functional, covered: Mask) -> tuple[Index, Index]:
-    """(positions, points) of the first value K_ii of each point that is not yet covered."""
-    where = np.flatnonzero(functional.on_diagonal)
-    if not where.size:
-        return where, where
-    points, first = np.unique(functional.indices[0][where], return_index=True)
+def _uncovered(term: Term, covered: Mask) -> tuple[Index, Index, Array]:
+    """Positions, points and coefficients of the first value c K_ii, c > 0, of each point not yet covered."""
+    where, points, share = diagonal_values(term.functional)
+    points, first = np.unique(points, return_index=True)
     new = ~covered[points]
-    return where[first[new]], points[new]
+    return where[first[new]], points[new], share[first[new]]
+
+
+def diagonal_values(f: Functional) -> tuple[Index, Index, Array]:
+    """Positions, points and coefficients of the values c K_ii with c > 0."""
+    if isinstance(f, SparseMatrices):
+        alone = np.bincount(f.owner, minlength=f.size)[f.owner] == 1
+        own = np.flatnonzero(alone & (f.row == f.column) & (f.entry > 0))
+        return f.owner[own], f.row[own], f.entry[own]
+    where = np.flatnonzero(f.on_diagonal)
+    return where, f.indices[0][where] if where.size else where, np.ones(where.size)
+
+
+def _ray_of_diagonal(problem: Statement, T: Array) -> Anchor | None:
+    """The upper bounds on K_ii over a basis, or a bound on the trace, as a ray.
+
+    Points that share rows of the basis need one K_ii for each row, whose matrix has the entry share_i^2.
+    """
+    shared = None if problem.basis is None else problem.basis.shared
+    if problem.basis is not None and shared is None:
+        return _plain_ray(problem)
+    if problem.basis is None:
+        return (
+            _plain_ray(problem) if any(isinstance(p.functional, Trace) for p in problem.constraints) else None
+        )
+    label, share = shared if shared is not None else (np.zeros(0, np.intp), np.zeros(0))
+    parts, covered = list(problem.no_multipliers.terms), np.zeros(problem.order, dtype=bool)
+    for k, part in enumerate(problem.terms):
+        where, points, size = diagonal_values(part.functional)
+        grows = np.isposinf(part.domain[1][where]) & (share[points] > 0)
+        where, points, size = where[grows], points[grows], size[grows]
+        groups, first = np.unique(label[points], return_index=True)
+        new = ~covered[groups]
+        chosen, point = where[first[new]], points[first[new]]
+        parts[k][chosen] = T[groups[new]] ** -2.0 / (size[first[new]] * share[point] ** 2)
+        covered[groups] = True
+    return kernel.anchor(problem, problem.split_multipliers(parts), ray=True) if covered.all() else None
+
+
+@fact
+def _plain_ray(problem: Statement) -> Anchor | None:
+    """All multipliers of K_ii and of the trace that may grow without limit, by the same amount."""
+    parts = list(problem.no_multipliers.terms)
+    for k, part in enumerate(problem.terms):
+        where, _, size = diagonal_values(part.functional)
+        parts[k][where] = 1 / size
+        if isinstance(part.functional, Trace):
+            parts[k][:] = 1.0
+        parts[k] *= np.isposinf(part.domain[1])
+    if not any(part.any() for part in parts):
+        return None
+    return kernel.anchor(problem, problem.split_multipliers(parts), ray=True)
+
+
+@fact
+def _ray_of_identity(problem: Statement) -> Anchor | None:
+    """Multipliers of equalities with sum y_e M_e near the identity by least squares; None if not near."""
+    n = problem.n
+    matrices = any(isinstance(part.functional, SparseMatrices) for part in problem.constraints)
+    if not matrices or problem.basis is not None or problem.losses or n > DENSE_CHOLESKY:
+        return None
+    A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
+    y = lsqr(A.T, np.eye(n).ravel(), atol=1e-15, btol=1e-15)[0]
+    y[np.abs(y) < NEARLY * np.max(np.abs(y))] = 0.0  # where nothing is added, nothing is rounded
+    ones = problem.split_multipliers(np.split(y, np.cumsum(problem.sizes)[:-1]))
+    if not all(
+        part.allows(own).all() for part, own in zip(problem.constraints, ones.constraints, strict=True)
+    ):
+        return None
+    return kernel.anchor(problem, ones, ray=True)

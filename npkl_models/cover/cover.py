@@ -89,16 +89,16 @@ def _gap(axis: Axis, side: Knot, found: Between) -> float:
     own = _raised(axis, side.line, owed(side.missed, (found.left, found.right)))
     lines = [line(x, axis.ends, own, towards) for x in (side.x, found.x)]
     points = [side.point, found.point] if axis.concave else [found.chord(x) for x in (side.x, found.x)]
-    references = [axis.at(axis.value(x)).reference for x in (side.x, found.x)]
+    faint = min(one.faint for one in (found.left, found.right))
     upper, lower = (lines, points) if axis.concave else (points, lines)
-    return largest_gap((upper[0], upper[1]), (lower[0], lower[1]), (references[0], references[1]))
+    return largest_gap((upper[0], upper[1]), (lower[0], lower[1]), faint)
 
 
 def _gap_at(axis: Axis, one: Knot) -> float:
     """The gap at a solved value."""
     value, more = line(one.x, axis.ends, one.line, 1.0 if axis.concave else -1.0), owed(one.missed, (one,))
     upper, lower = (value + more, one.point) if axis.concave else (one.point + more, value)
-    return relative_gap(axis.at(axis.value(one.x)), upper, lower)
+    return relative_gap(upper, lower, one.faint)
 
 
 def _raised(axis: Axis, ends: Ends, by: float) -> Ends:
@@ -188,7 +188,12 @@ class Cover:
         """The proved relative gap at each value; inf where there is none."""
         every = np.atleast_1d(real_array(values, "values")).tolist()
         bounds = zip(self.lower(values), self.upper(values), every, strict=True)
-        return np.array([relative_gap(self.axis.at(value), high, low) for low, high, value in bounds])
+        return np.array([relative_gap(high, low, self._faint(value)) for low, high, value in bounds])
+
+    def _faint(self, value: float) -> float:
+        """The faint part of the unit at a value: the smaller one of the two solved values around it."""
+        piece = self._piece(self.axis.coordinate(self.axis.within(value)))
+        return min(one.faint for one in ((piece.left, piece.right) if piece is not None else self.knots))
 
     def _coordinates(self, values: ArrayLike) -> Array:
         every = np.atleast_1d(real_array(values, "values"))
@@ -213,7 +218,7 @@ class Cover:
     def at(self, value: float) -> Covered:
         """The best stored kernel at a value, and its proved gap there."""
         axis, value = self.axis, self.axis.within(value)
-        x, problem = axis.coordinate(value), axis.at(value)
+        x = axis.coordinate(value)
         piece, (bound, upper) = self._piece(x), self._bounds(x)
         stored = self.knots[int(self.best(value)[0])].solution
         V = None if stored.V is None else stored.certificate.point
@@ -225,4 +230,4 @@ class Cover:
                 V, upper = V if mixed is None else mixed, min(upper, own)
         if V is None:
             raise ProblemError(f"a kernel must be stored for {axis.parameter}={value:g}: {stored.message}")
-        return Covered(value, V, stored, upper, bound, float(relative_gap(problem, upper, bound)))
+        return Covered(value, V, stored, upper, bound, float(relative_gap(upper, bound, self._faint(value))))

@@ -15,12 +15,11 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED, Certificate
-from npkl_models.certify.points import Given
-from npkl_models.certify.targets import target_of
 from npkl_models.cover.multipliers import ROUNDING, DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
+from npkl_models.kernel import target_of
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import PAIRWISE as SUM
@@ -48,6 +47,11 @@ class Knot:
     dual: DualPoint | None  # the multipliers, if they give bounds at other values
     missed: tuple[Miss, ...] = ()  # what the kernel misses of constraints (over the face)
     nu: tuple[Array, ...] = ()  # multipliers of these constraints
+
+    @property
+    def faint(self) -> float:
+        """The part of the unit of a gap that does not vanish with the optimum; 0 without a kernel."""
+        return 0.0 if self.certificate is None else self.certificate.faint
 
     @property
     def certificate(self) -> Certificate | None:
@@ -103,7 +107,7 @@ def objectives_of_one_kernel(
     for problem in problems:
         terms: tuple[LossTerm | Constraint, ...] = (*problem.losses, *inside.constraints)
         own = replace(inside, cost=problem.cost, terms=terms, regularizer=problem.regularizer)
-        target = target_of(own, Given(V))
+        target = target_of(own, V)
         ordinary = all(1 / FAR < unit < FAR for unit in (problem.cost_unit, problem.kernel_unit))
         out.append(target.top if target.excess == 0 and ordinary else float("inf"))
     return tuple(out), V, missed
@@ -134,15 +138,15 @@ def crossing(ends: Ends, one: Ends, other: Ends) -> float:
     return float(np.clip(a + (b - a) * (d / (d - e)), a, b))
 
 
-def largest_gap(upper: Ends, lower: Ends, reference: Ends) -> float:
+def largest_gap(upper: Ends, lower: Ends, faint: float) -> float:
     """The largest relative gap between two lines over an interval, from the values at its two ends.
 
-    The relative gap is (U - L) / (r + |U| + |L|). U and L are affine, and the reference value r is concave.
+    The relative gap is (U - L) / (r + |U| + |L|), with the smaller ``faint`` part r of the two solved values.
     Where U and L keep their signs, the numerator is affine and the denominator concave, so the gap is
     quasi-convex, and no value inside exceeds both ends. The absolute value of a line that changes its sign is
     left out of the denominator, which can only raise the result.
     """
-    size: Array = np.array(reference, dtype=float)
+    size: Array = np.full(2, faint)
     for values in (upper, lower):
         if not all(map(np.isfinite, values)):
             return float("inf")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.certify.certificate import CERTIFIED, Certificate
-from npkl_models.certify.fallbacks import ANCHORED, PLACED
+from npkl_models.certify.bounds import ANCHORED
 from npkl_models.cover.parameters import Axis
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.functionals import PAIRWISE as SUM
@@ -20,7 +20,7 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
 ROUNDING = 16 * UNIT  # relative error of a line, a chord, a gap or a mixture in floating point, and more
-BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not the dual value of multipliers
+BOUND_TO_VALUE = (ANCHORED,)  # repairs whose bound is not the dual value of multipliers
 
 
 @dataclass(frozen=True, eq=False)

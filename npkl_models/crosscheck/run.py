@@ -230,7 +230,7 @@ def _verdict(found: Solution, value: float, difference: float, bound: float, agr
         return f"failed: {found.message}"
     if not all(map(math.isfinite, (value, difference, bound))):
         return "no backend proved a bound to compare it with"
-    if value < bound - agreement * found.problem.size(bound):
+    if value < bound - agreement * (abs(value) + abs(bound) + certificate.faint):
         return "the objective is below the proved bound, so it solves another problem"
     return "agrees" if difference <= agreement else f"worse by {difference:.1e}"
 
@@ -246,7 +246,7 @@ def _row(
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
     bound, objective = best
-    size = found.problem.size(objective) or abs(value)  # there may be no scale
+    size = abs(value) + abs(objective) + certificate.faint
     difference = (value - objective) / size if size > 0 else value - objective
     return Row(
         label, str(found.status), _verdict(found, value, difference, bound, agreement), certificate.objective,

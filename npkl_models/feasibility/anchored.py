@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.kernel import cost_floor
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
 from npkl_models.model.diagnosis import diagonal_weight
-from npkl_models.model.facts import cost_floor, fact
+from npkl_models.model.facts import fact
 from npkl_models.model.functional import Functional
 from npkl_models.model.multipliers import Multipliers, spread
 from npkl_models.model.pairs import components

@@ -15,9 +15,9 @@ from npkl_models.linalg import PLAIN, Array, Mask, Matrix, dense
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.misses import SMALLEST
 from npkl_models.model.statement import Statement
 
+SMALLEST = 1e-3  # relative to the largest number that is asked for: the smallest divisor of a residual
 NUMBERS = 5e7  # most numbers of a derivative
 MOST = 5_000  # most constraints of which a derivative is factorised
 ORDER, DENSE = 600, 1_500  # largest unknown, and most constraints, for which all vectors are formed

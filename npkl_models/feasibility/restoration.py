@@ -13,11 +13,11 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from npkl_models.feasibility.constraint_map import MOST, ConstraintMap
+from npkl_models.kernel import grown, off_basis
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues, raised_cholesky
 from npkl_models.model.facts import row_bound
 from npkl_models.model.misses import excess
 from npkl_models.model.regularizer import rounding_factor
-from npkl_models.model.rounding import grown, off_basis
 from npkl_models.model.statement import Statement
 
 STEPS = 12  # Newton steps

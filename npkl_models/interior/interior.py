@@ -131,7 +131,7 @@ class _Run:
             return Status.FAILED
         if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
             self.center = now.values.multipliers(now.y)
-        gap = self.gap = relative_gap(self.problem, objective, bound, abs(objective - bound))
+        gap = self.gap = relative_gap(objective, bound, self.problem.size(), abs(objective - bound))
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         stalled = self._stalled(iteration, gap, abs(objective - bound))
         if now.rho == 0.0 and gap <= self.threshold:

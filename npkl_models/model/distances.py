@@ -54,9 +54,6 @@ class SquaredDistances(Functional):
         out: Array = both * (2 * np.sqrt(self.value_of_factor(V)) + both) * (1 + 1e-9)
         return out
 
-    def scale_of_factor(self, V: Array) -> Array:
-        return super().size_of_factor(V)  # the lengths of the rows, for points that should coincide
-
 
 class OfDistances(Functional):
     """Base class of z = A D, with D squared distances and A a sparse matrix."""
@@ -69,9 +66,6 @@ class OfDistances(Functional):
 
     def size_of_factor(self, V: Array) -> Array:
         return np.asarray(abs(self.combination) @ self.distances.value_of_factor(V))
-
-    def scale_of_factor(self, V: Array) -> Array:
-        return np.asarray(abs(self.combination) @ self.distances.scale_of_factor(V))
 
     def change_of_factor(self, V: Array, off: Array) -> Array:
         each = self.distances.change_of_factor(V, off)

@@ -140,8 +140,7 @@ class Functional(Owner, ABC):
 
     def size_of_factor(self, V: Array) -> Array:
         """The scale of rounding errors in the values on VV': sums of ``abs(M_ij)`` times norms of rows."""
-        t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
-        return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
+        return self.scale_of_factor(V)
 
     def size_of_kernel(self, K: Array) -> Array:
         """The scale of rounding errors in the values on a dense kernel: sums of ``abs(M_ij) abs(K_ij)``."""
@@ -149,8 +148,9 @@ class Functional(Owner, ABC):
         return t.collect(np.sign(t.coefficient) * np.abs(K[t.row, t.column]))
 
     def scale_of_factor(self, V: Array) -> Array:
-        """The scale of a residual at VV' if the target value is zero."""
-        return self.size_of_factor(V)
+        """The scale of a residual at VV' if the target value is zero: sum ``abs(M_ij)`` times norms of rows."""
+        t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
+        return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 
     def change_of_factor(self, V: Array, off: Array) -> Array:
         """A bound on the change of the values on VV' if each row of V moves by at most ``off`` (n,)."""
@@ -160,9 +160,9 @@ class Functional(Owner, ABC):
         out = np.bincount(t.owner, np.abs(t.coefficient) * ends, self.size)
         return out.astype(float) * (1 + 1e-9)
 
-    def row_sizes(self, y: Array) -> tuple[Array, Array]:
-        """Row sums of ``sum_e abs(y_e) abs(M_e)``, and their numbers of terms (n,)."""
-        return self.incidence.row_sums(np.asarray(y, dtype=float))
+    def row_sizes(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
+        """Row sums of ``sum_e abs(y_e) abs(M_e) Diag(x)``, and their numbers of terms (n,)."""
+        return self.incidence.row_sums(np.asarray(y, dtype=float), x)
 
     def adjoint(self, y: Array) -> Matrix:
         """The matrix sum_e y_e M_e as a symmetric sparse array (n x n)."""

@@ -87,7 +87,7 @@ class TotalSum(Functional):
     def value_of_product(self, V: Array, U: Array) -> Array:
         return np.array([float(V.sum(axis=0) @ U.sum(axis=0))])
 
-    def size_of_factor(self, V: Array) -> Array:
+    def scale_of_factor(self, V: Array) -> Array:
         return np.array([float(np.sum(np.sqrt(np.einsum("ir,ir->i", V, V))) ** 2)])
 
     def change_of_factor(self, V: Array, off: Array) -> Array:

@@ -111,11 +111,18 @@ class Incidence:
         """Half of coefficient * y[owner], the entry of each order of a triplet in sum_e y_e M_e."""
         return 0.5 * self.coefficient * (y if self.identity else y[self.owner])
 
-    def row_sums(self, y: Array) -> tuple[Array, Array]:
-        """Row sums of sum_e abs(y_e) abs(M_e), and their numbers of summands (n,)."""
-        ends, half = self.ends()[0], np.abs(self.halves(y))
-        size = np.bincount(ends, weights=np.concatenate([half, half]), minlength=self.n)
-        return size.astype(float), np.bincount(ends, minlength=self.n).astype(float)
+    def row_sums(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
+        """Row sums of (sum_e abs(y_e) abs(M_e)) Diag(x), x = 1 by default, and the numbers of summands (n,)."""
+        (ends, others), half = self.ends(), np.abs(self.halves(y))
+        size = np.concatenate([half, half]) * (1.0 if x is None else x[others])
+        count = np.bincount(ends, minlength=self.n).astype(float)
+        return np.bincount(ends, weights=size, minlength=self.n).astype(float), count
+
+    def diagonal_sizes(self, y: Array) -> Array:
+        """The diagonal of sum_e abs(y_e) abs(M_e) (n,)."""
+        own = np.flatnonzero(self.row == self.column)
+        size = np.abs(self.coefficient[own] * np.asarray(y, dtype=float)[self.owner[own]])
+        return np.bincount(self.row[own], weights=size, minlength=self.n).astype(float)
 
     def symmetric_operator(self) -> sp.csr_array:
         """The matrix A (m x n^2) with symmetric rows and z = A vec(K)."""

@@ -15,11 +15,9 @@ import numpy as np
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.basis import Basis
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.functionals import Functional, squares
 from npkl_models.model.regularizer import Regularizer, rounding_factor
 
 EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
-SMALLEST = 1e-3  # relative to the largest value of its kind: the smallest divisor of what is missed
 BASIS = "basis"  # name of the constraint K = QUQ'
 
 
@@ -64,10 +62,9 @@ class Miss:
 def misses(problem: Constrained, V: Array, K: Array | None = None) -> list[Miss]:
     """What the kernel VV' misses, or a kernel K (n x n) whose PSD part is VV'.
 
-    The size of the data of a constraint is the absolute value b of its bound. Where b is zero, it is the
-    largest b of its kind, and if all of these are zero, the size of the entries of K in the value. A value
-    that may cancel is measured by no less than a thousandth of the largest b of its kind, or of the numbers
-    that are added, whichever is smaller: one large b elsewhere excuses no other constraint.
+    Each constraint is measured by its own numbers: by the absolute value of its bound b, or where b is zero by
+    sum abs(M_ij) s_ij with s_ij the root of K_ii K_jj, so that the share is a cosine. So the units of rows and
+    columns, of other constraints and of the cost do not matter.
     """
     none = np.zeros(0)
     out = constraints_missed(problem.constraints, V, K)
@@ -115,12 +112,8 @@ def constraints_missed(
     constraints: Iterable[Constraint], V: Array, K: Array | None = None, off: Array | None = None
 ) -> list[Miss]:
     """What the kernel misses of the constraints; rows of V may be wrong by ``off`` (n,)."""
-    parts, out = tuple(constraints), []
-    largest: dict[type[Functional], float] = {}
-    for part in parts:
-        kind, asked = type(part.functional), np.abs(part.value) / part.functional.magnitudes
-        largest[kind] = max(largest.get(kind, 0.0), float(np.max(asked, initial=0.0)))
-    for part in parts:
+    out = []
+    for part in constraints:
         f, b = part.functional, np.abs(part.value)
         value, size = (
             (f.value_of_factor(V), f.size_of_factor(V)) if K is None else (f.value(K), f.size_of_kernel(K))
@@ -131,10 +124,10 @@ def constraints_missed(
             doubt = doubt + f.change_of_factor(V, off)
         residual = part.excess(value)
         doubt = np.where(part.excess(value - doubt) == part.excess(value + doubt), 0.0, doubt)
-        least = largest[type(f)] * f.magnitudes
-        added = SMALLEST * np.minimum(least, size)
-        scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, added)), least)
-        scale = np.where(scale > 0, scale, f.scale_of_factor(V))
+        scale = b
+        if not b.all():
+            lengths = V if K is None else np.sqrt(np.maximum(K.diagonal(), 0.0))[:, None]
+            scale = np.where(b > 0, b, f.scale_of_factor(lengths))
         missed = (np.abs(residual) + doubt) * (1 + gamma(4))  # subtraction and division round, too
         share = np.divide(missed, scale, out=np.full(f.size, np.inf), where=scale > 0)
         share = np.where(missed == 0, 0.0, share)

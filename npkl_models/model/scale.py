@@ -6,16 +6,29 @@ bounds have s times the kernels. So numbers are large or small only relative to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array, Matrix, absolute_row_sums
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.terms import LossTerm
 
-FAINT = 0.01  # share of the losses' unit that the unit of cost has at least
+FAINTEST = 0.01  # share of the losses' unit that the unit of cost has at least
+FAINT = 1e-3  # theta: share of F in the unit of a gap; it speaks only where the optimum is next to zero
+
+
+class Rated(Protocol):
+    """The faces of a statement from which the unit of its gaps is taken."""
+
+    @property
+    def cost(self) -> Matrix: ...
+    @property
+    def losses(self) -> tuple[LossTerm, ...]: ...
+    @property
+    def least_loss(self) -> float: ...
 
 
 def kernel_unit(
@@ -39,39 +52,35 @@ def kernel_unit(
 def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
     """The unit of cost: the largest entry of C, or a share of the losses' unit if the entry is tiny."""
     largest = float(np.max(np.abs(cost.data), initial=0.0))
-    faint = FAINT * (losses / kernel) if largest > 0 else losses / kernel
+    faint = FAINTEST * (losses / kernel) if largest > 0 else losses / kernel
     return max(largest, faint) or 1.0
 
 
-def least_unit(constraints: Sequence[Constraint], kernel: float) -> float:
-    """The unit of kernels in a reference value: the least that a constraint asks for if matrices enter."""
-    if all(np.ndim(part.functional.magnitudes) == 0 for part in constraints):
-        return kernel
-    asked = np.concatenate([np.abs(part.value / part.functional.magnitudes) for part in constraints])
-    return float(np.min(asked[asked > 0], initial=kernel))
+def faint_unit(problem: Rated, point: float, multipliers: float) -> float:
+    """The share of the unit of a relative gap that does not vanish with the optimum: theta F.
 
-
-def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
-    """The reference value of relative gaps: the least loss at K = 0, or a typical cost if that is less.
-
-    A typical cost is the median of the diagonal entries of C that are not zero, times the unit of kernels. If
-    there is neither a loss at K = 0 nor a cost, the median slope of the losses at K = 0 replaces the entry
-    (linear losses are a cost). So a few heavy pairs that can be met exactly make no large gap look small.
+    F = min(A, max(B, l)), with A = ``point``, B = ``multipliers`` and l the least positive loss at K = 0.
+    Each of the three can be forged or foreign: A grows along the null space of the cost, B where multipliers
+    cancel, l with one heavy weight. Without a cost, F = l.
     """
-    diagonal = np.abs(cost.diagonal())
-    diagonal = diagonal[diagonal > 0]
-    entry = float(np.median(diagonal)) if diagonal.size else float(np.max(np.abs(cost.data), initial=0.0))
-    least = float(np.min(losses_at_zero(terms), initial=np.inf))
-    sizes = [x for x in (entry * kernel, least) if 0 < x < np.inf]
-    return min(sizes) if sizes else kernel * _slope_at_zero(terms)
+    least = problem.least_loss
+    return FAINT * (min(point, max(multipliers, least)) if problem.cost.data.any() else least)
 
 
-def _slope_at_zero(terms: Sequence[LossTerm]) -> float:
-    """The median absolute value of the losses' slopes at K = 0 that are not zero; 0 without such slopes."""
-    slopes = [np.abs(term.derivative(np.zeros_like(term.target))) for term in terms]
-    every = np.concatenate([np.zeros(0), *slopes])
-    every = every[(every > 0) & np.isfinite(every)]
-    return float(np.median(every)) if every.size else 0.0
+def point_size(problem: Rated, lengths: Array, values: Iterable[Array], own: float = 0.0) -> float:
+    """A = sum abs(C_ij) s_ij + sum abs(f_e(z_e)), s_ij the products of ``lengths``, the roots of the K_ii (n,).
+
+    K -> DKD with C -> D^-1 C D^-1 leaves A as it is. ``own`` is the value of the regulariser.
+    """
+    cost = float(lengths @ absolute_row_sums(problem.cost, lengths))
+    pairs = zip(problem.losses, values, strict=True)
+    losses = (float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)))) for term, z in pairs)
+    return cost + sum(losses) + own
+
+
+def least_loss(terms: Sequence[LossTerm]) -> float:
+    """The least positive loss at K = 0, one value alone; 0 if there is none."""
+    return float(np.min(losses_at_zero(terms), initial=np.inf)) if losses_at_zero(terms).size else 0.0
 
 
 def typical_loss(terms: Sequence[LossTerm]) -> float:

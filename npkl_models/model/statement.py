@@ -128,14 +128,16 @@ class Statement(Owner):
         return scale.cost_unit(self.cost, scale.typical_loss(self.losses), self.kernel_unit)
 
     @cached_property
-    def reference(self) -> float:
-        """The reference value in the relative gap: the least loss at K = 0, or a typical cost if smaller."""
-        unit = scale.least_unit(self.constraints, self.kernel_unit)
-        return scale.reference(self.cost, self.losses, unit)
+    def least_loss(self) -> float:
+        """The least positive loss at K = 0; 0 if there is none."""
+        return scale.least_loss(self.losses)
 
     def size(self, *values: float) -> float:
-        """The denominator of a relative difference of objectives: reference plus their absolute values."""
-        return self.reference + sum(map(abs, values))
+        """A denominator for steps of solvers: absolute values, and a share of the least loss at K = 0.
+
+        The unit of a certificate asks point and multipliers, too; see `npkl_models.model.scale`.
+        """
+        return scale.FAINT * self.least_loss + sum(map(abs, values))
 
     def objective(self, K: Array) -> float:
         """The objective at a dense kernel K (n x n); constraints are ignored."""

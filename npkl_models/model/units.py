@@ -19,9 +19,10 @@ from npkl_models.linalg.owned import shell
 from npkl_models.model.facts import fact
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import Regularizer
-from npkl_models.model.rounding import UNTOUCHED
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
+
+TINIEST = 1e-280  # below it a change of units may underflow, and numbers are rounded away from the optimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Units:
 
     def _rounded(self, inner: float, towards: float) -> float:
         out = self.value(inner)
-        small = self.cost * self.root * self.root != 1.0 and abs(out) < UNTOUCHED and inner != 0.0
+        small = self.cost * self.root * self.root != 1.0 and abs(out) < TINIEST and inner != 0.0
         return math.nextafter(out, towards) if small else out
 
     def inner_value(self, value: float) -> float:

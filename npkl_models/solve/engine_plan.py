@@ -50,7 +50,7 @@ class Run:
         self.rest = 0  # no look before this iteration
         self.worked, self.due = 0.0, DUE  # work at the last look, and from there to the next, in certificates
         self.before_growth = np.inf  # the objective before the last new column
-        self.confined = problem.regularizer.finite_support or np.isfinite(trace_bound(problem, np.inf))
+        self.confined = problem.regularizer.finite_support or np.isfinite(trace_bound(problem))
 
     def until(self, limit: int) -> Status:
         """Iterate until something ends the run; the status with which it ends."""

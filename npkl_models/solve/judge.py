@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.bounds import FEASIBILITY
+from npkl_models.certify.bounds import ANCHORED, FEASIBILITY
 from npkl_models.certify.certificate import ALARM, Certificate
-from npkl_models.certify.fallbacks import ANCHORED
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
 from npkl_models.certify.repairs import NO_REPAIR
@@ -34,7 +33,9 @@ AT_INFINITY = (
     "some points are not anchored: the infimum may be reached only at infinity, which floating point cannot "
     "represent; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
 )
-DEEP = 1e9  # below minus this many reference values and without a bound, a proof of UNBOUNDED is tried
+DEEP = (
+    1e9  # below minus this many units of cost and kernel and without a bound, a proof of UNBOUNDED is tried
+)
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ def _no_kernel(case: _Case) -> Verdict:
 
 def _no_bound(case: _Case) -> Verdict:
     claim, found = case.claim, case.found
-    far = -DEEP * case.problem.reference
+    far = -DEEP * (case.problem.cost_unit * case.problem.kernel_unit)
     deep = found is not None and found.objective < far and not np.isfinite(found.bound)
     broken = claim.status is Status.FAILED or (found is None and claim.V is not None)
     said = claim.status is Status.UNBOUNDED

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 import npkl_models.interrupts as interrupts
+from npkl_models import kernel
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
 from npkl_models.certify.bounds import CertifyOptions
 from npkl_models.certify.certificate import Budget, Certificate, inward
 from npkl_models.certify.prove import prove
-from npkl_models.certify.slater import Interior, interior
+from npkl_models.kernel import Anchor
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import clock
+from npkl_models.model.conjugates import projected
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units
@@ -74,7 +76,7 @@ class RunMonitor:
         self.seed: int | None = getattr(options, "random_state", 0)
         self.rigour: str = getattr(options, "rigour", "probable")
         self._budget = Budget()
-        self._inside: Interior | None = None
+        self._inside: Anchor | None = None
         self._issued: list[tuple[Statement, Certificate, Certificate]] = []
         self._logged = self.started
         self._heeded = self._step = self._proof = 0.0  # clock at last `heed`; last step; longest certificate
@@ -159,7 +161,7 @@ class RunMonitor:
         if self._units is not None and problem is self._units.problem:
             problem, y = self._units.whole, self._units.multipliers(y)
         units = binary_units(problem)
-        found = interior(units.problem, units.inner_multipliers(y))
+        found = kernel.anchor(units.problem, projected(units.problem, units.inner_multipliers(y)))
         self._inside = self._inside if found is None else found
         return found is not None
 

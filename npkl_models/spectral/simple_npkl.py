@@ -78,9 +78,11 @@ class Ascent:
         self._keep(point)
         best, kernel = self.best, self.kernel
         shown = kernel if self.offered else point
-        gap = relative_gap(self.dual.problem, shown.objective, point.bound)
+        gap = relative_gap(shown.objective, point.bound, self.dual.problem.size())
         self.watch.record(self.dual.evaluations, shown.objective, point.bound, gap, shown.rank)
-        reached = abs(relative_gap(self.dual.problem, kernel.objective, best.bound)) <= self.options.tol
+        reached = (
+            abs(relative_gap(kernel.objective, best.bound, self.dual.problem.size())) <= self.options.tol
+        )
         status = Status.OPTIMAL if reached and kernel.violation <= self.options.tol else None
         status = status or self.watch.heed(point.V, self.dual.evaluations * self.one)
         if status is None and self.dual.evaluations >= self.most:

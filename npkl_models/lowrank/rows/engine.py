@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.certify.bounds import LIFTING
-from npkl_models.certify.lifting import definite
+from npkl_models.certify.repairs import definite
 from npkl_models.feasibility.anchored import split
 from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import TINY, Array, LowRankUpdate, Matrix, aligned, frobenius
@@ -40,6 +39,7 @@ from npkl_models.solve.watch import logger
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
+RESERVE = 0.25  # share of the tolerance that a floor of the slack may cost
 
 
 class BCDEngine(FactorEngine):
@@ -144,7 +144,7 @@ class BCDEngine(FactorEngine):
         raised = definite(problem) or bool((diagonal_weight(problem) > 0).all())
         if not plain or raised or split(problem) is not None:
             return 0.0
-        little = LIFTING * self.options.tol * problem.size(self.objective)
+        little = RESERVE * self.options.tol * problem.size(self.objective)
         return min(least_margin(problem.cost), little / max(float(np.sum(V**2)), TINY))
 
     def _narrow(self) -> None:

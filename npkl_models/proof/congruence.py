@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, norm_bound, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, norm_bound, symmetrize
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, multiply, twofold
-from npkl_models.model.incidence import Incidence
-from npkl_models.model.multipliers import Multipliers
-from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import CHEAP_CHOLESKY
 from npkl_models.proof.factorisation import eigenvalue_floor
 
@@ -24,19 +21,30 @@ LEAST = 1e-17  # relative to the largest eigenvalue: smaller ones count as this 
 TURNS = 2  # changes of coordinates; the second uses the small eigenvalues that the first shows
 
 
-def positive_definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
-    """Whether the slack of y is proved to be positive definite over the basis; S is the rounded slack."""
-    if problem.basis is None or not 1 < problem.order <= CHEAP_CHOLESKY:
+def positive_definite(
+    near: Array, Q: Array, row: Index, column: Index, entry: Array, factor: Array
+) -> bool:  # fmt: skip
+    """Whether Q'SQ is proved to be positive definite for the S with these summands factor * entry.
+
+    Parameters
+    ----------
+    near : ndarray of shape (s, s)
+        The rounded Q'SQ.
+    Q : ndarray of shape (n, s)
+        The basis.
+    row, column, entry, factor : ndarray of shape (m,)
+        Places of all summands of S, in both triangles, and two numbers whose product is the summand.
+    """
+    order = len(near)
+    if not 1 < order <= CHEAP_CHOLESKY:
         return False
-    if not all(hasattr(part.functional, "incidence") for part in problem.terms):
-        return False
-    T, near = np.eye(problem.order), symmetrize(dense(S))
+    T, given = np.eye(order), _sorted(row, column, multiply(twofold(factor), twofold(entry)))
     for _ in range(TURNS):
         values, vectors = np.linalg.eigh(near)
         if not values[-1] > 0:
             return False
         T = T @ (vectors / np.sqrt(np.maximum(np.abs(values), LEAST * values[-1])))
-        found = _in_coordinates(problem, y, T)
+        found = _in_coordinates(Q, given, T)
         if found is None:
             return False
         near, error = found
@@ -46,11 +54,15 @@ def positive_definite(problem: Statement, y: Multipliers, S: Matrix) -> bool:
     return False
 
 
-def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array, Array] | None:
-    """T'Q'S(y)QT and a bound on the error of each entry; None if a number overflows."""
-    Y, off = inner_products(twofold(np.ascontiguousarray(problem.Q.T)), twofold(T))
-    row, column, value, size = _entries(problem, y)
-    n = problem.n
+Summands = tuple[Index, Index, Twofold, Array]
+"""Row, column, value and size of every summand of S, in the order of the rows."""
+
+
+def _in_coordinates(Q: Array, given: Summands, T: Array) -> tuple[Array, Array] | None:
+    """T'Q'SQT and a bound on the error of each entry; None if a number overflows."""
+    Y, off = inner_products(twofold(np.ascontiguousarray(Q.T)), twofold(T))
+    row, column, value, size = given
+    n = len(Q)
     count = np.bincount(row, minlength=n)
     first, length = np.cumsum(count) - count, np.abs(Y.high) + off
     Z, sizes = twofold(np.zeros(Y.high.shape)), np.zeros(Y.high.shape)
@@ -75,17 +87,7 @@ def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array
     return (near, error) if norm_bound(near) < np.inf and np.isfinite(error).all() else None
 
 
-def _entries(problem: Statement, y: Multipliers) -> tuple[Index, Index, Twofold, Array]:
-    """Row, column, value and size of every summand of S(y), in both triangles, in the order of the rows."""
-    t = Incidence.stack([part.functional.incidence for part in problem.terms])
-    weight = np.concatenate([np.asarray(part, dtype=float) for part in y.terms])
-    half = 0.5 * np.asarray(t.coefficient, dtype=float)
-    product = multiply(twofold(weight[t.owner]), twofold(half))
-    C = problem.cost.tocoo()
-    row = np.concatenate([t.row, t.column, C.row])
-    column = np.concatenate([t.column, t.row, C.col])
-    high = np.concatenate([product.high, product.high, C.data])
-    low = np.concatenate([product.low, product.low, np.zeros(C.data.size)])
+def _sorted(row: Index, column: Index, value: Twofold) -> Summands:
     order = np.argsort(row, kind="stable")
-    high, low = high[order], low[order]
+    high, low = value.high[order], value.low[order]
     return row[order].astype(np.intp), column[order].astype(np.intp), Twofold(high, low), np.abs(high)

@@ -1,0 +1,655 @@
+"""The kernel: the only module that writes a bound, an upper value, a ray, or the rigour of a claim.
+
+Everything else proposes, in any arithmetic. What this module says is a theorem about the numbers in memory.
+
+**Bound.** Let every y_e lie in its box, and let S(y) = C + sum y_e M_e, plus the shift of the regulariser, be
+positive semidefinite (over a basis: Q'SQ). Then f(K) >= -sum f*(y) for every feasible K, since
+f_e(z) >= y z - f_e*(y) (Fenchel and Young) and <S(y), K> >= 0. If S(y) is not PSD, a regulariser pays
+R*(-S(y)), and nothing else does. **Ray.** If the same is true with C = 0 and no losses, and the bound is
+positive, no kernel is feasible. **Floor.** A floor of the spectrum is known by a factorisation, by randomised
+Lanczos, or in rational numbers (`npkl_models.proof`). It is taken of T S T, where T has powers of two that make
+the diagonal of sizes about one. So no unit of a row decides what rounding costs. **Move.** If
+S(y) >= a T^-2 and S(x) >= b T^-2, then S((1 - t) y + t x) >= ((1 - t) a + t b) T^-2. If sum d_e M_e >= b T^-2,
+then S(y + t d) >= (a + t b) T^-2. **Point.** A point K meets exactly the problem with the targets z(K), in
+which y has the bound for the problem as written, plus nu'(b - z). So its gap needs no feasible point near it.
+
+Each function says which rounding it pays for. u is the unit of roundoff, gamma(k) = k u / (1 - k u).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.linalg import (
+    TINY,
+    UNIT,
+    Array,
+    Index,
+    Matrix,
+    absolute_row_sums,
+    dense,
+    gamma,
+    gram_eigenvalues,
+    longest_row,
+    norm_bound,
+    symmetrize,
+)
+from npkl_models.model.facts import fact
+from npkl_models.model.functionals import PAIRWISE as SUM
+from npkl_models.model.functionals import squares
+from npkl_models.model.incidence import Incidence
+from npkl_models.model.misses import Miss, constraints_missed, excess, outside
+from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.scale import faint_unit, point_size
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import LossTerm
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.congruence import positive_definite
+from npkl_models.proof.eigenbound import PLAIN, EigenBound, Query, Rigour
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_eigh, can_factorise, least_margin
+from npkl_models.proof.factorisation import positive_definite as near_definite
+from npkl_models.proof.perron import dominant, perron_interval
+
+CLEARLY = 1e-9  # sums below this share of their summands are formed in rational numbers
+UNTOUCHED = 1e-280  # an error above this covers what underflow takes
+EXACT = 60  # largest order of a slack that is eliminated in rational numbers
+
+
+# The dual side: y in its boxes, the sum of its conjugates, its slack, and a floor of the slack.
+
+
+def paid(problem: Statement, y: Multipliers) -> float:
+    """An upper bound on sum f*(y), with the rounding of all products and sums; +inf outside the boxes."""
+    total = problem.conjugate_sum(y)
+    if not math.isfinite(total):
+        return math.inf
+    size, count = conjugate_size(problem, y), sum(part.size for part in y.terms)
+    for term, part in zip(problem.losses, y.losses, strict=True):
+        size += 2 * float(np.sum(np.abs(part * term.target)))  # the parts of a conjugate may cancel
+    return total + SUM * UNIT * size + count * TINY
+
+
+def conjugate_size(problem: Statement, y: Multipliers) -> float:
+    """B = sum abs(f*(y)), in plain floating point."""
+    losses = zip(problem.losses, y.losses, strict=True)
+    total = sum(float(np.sum(np.abs(t.loss.conjugate(part, t.target, t.weight)))) for t, part in losses)
+    constraints = zip(problem.constraints, y.constraints, strict=True)
+    return total + sum(float(np.sum(np.abs(part.value * nu))) for part, nu in constraints)
+
+
+@dataclass(frozen=True, eq=False)
+class Slack:
+    """The computed slack S of y over the basis, powers of two T, and a bound on the error of T S T in norm."""
+
+    S: Matrix
+    T: Array  # one for each row of S
+    error: float
+
+    @cached_property
+    def scaled(self) -> Matrix:
+        """T S T; nothing is rounded."""
+        if not sp.issparse(self.S):
+            return self.T[:, None] * self.S * self.T
+        S = sp.csr_array(self.S, copy=True)
+        S.data *= np.repeat(self.T, np.diff(S.indptr)) * self.T[S.indices]
+        return S
+
+
+def slack(problem: Statement, y: Multipliers, *, cost: bool = True) -> Slack:
+    """S(y) with the shift of the regulariser; sum y_e M_e alone without the ``cost``.
+
+    An entry is a sum of numbers that may cancel: its error is u for each summand times |C| + sum |y_e| |M_e|.
+    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect.
+    """
+    S, shift, basis = problem.slack(y), problem.regularizer.shift if cost else 0.0, problem.basis
+    S = S if cost else S - problem.cost
+    S = S + shift * sp.eye_array(problem.n, format="csr") if shift else S
+    count, own, ones = np.diff(problem.cost.indptr).astype(float), np.zeros(problem.n), np.ones(problem.n)
+    own += np.abs(problem.cost.diagonal()) + shift
+    for part, numbers in zip(problem.terms, y.terms, strict=True):
+        count += part.functional.row_sizes(numbers)[1] + 1
+        own += part.functional.incidence.diagonal_sizes(numbers)
+    within = (count + 4) * UNIT * (1 + 1e-3)
+    if basis is None:
+        T = _units(np.where(own > 0, own, sizes(problem, y, ones)))
+        return Slack(S, T, float(np.max(T * (within * sizes(problem, y, T) + TINY * T.max()), initial=0.0)))
+    reduced = problem.restrict(S)
+    if sp.issparse(basis.Q):  # columns have few entries each, and units of their own
+        A, At = (abs(part) for part in basis.quick)
+        T = _units(At @ (A.sum(axis=1) ** 2 * own / np.maximum(A.sum(axis=1), TINY)))
+        steps = (longest_row(basis.Q.T) + longest_row(abs(S)) + 8) * UNIT + 3 * basis.defect
+        rows = At @ ((within + steps) * sizes(problem, y, A @ T) + TINY * T.max())
+        return Slack(reduced, T, float(np.max(T * rows, initial=0.0)) * (1 + 1e-3))
+    rows = within * sizes(problem, y, ones) + TINY
+    top = float(np.max(np.abs(reduced.diagonal()), initial=0.0)) or norm_bound(S)
+    T = np.full(problem.order, _units(np.array([top]))[0])
+    product = basis.of_product(abs(S), gamma(float(np.max(count, initial=0.0)) + 2))
+    error = float(np.max(rows, initial=0.0)) * (1 + basis.defect) + product
+    error += 2.5 * basis.defect * (1 + basis.defect) * norm_bound(S)
+    return Slack(reduced, T, error * float(T[0]) ** 2 if T.size else 0.0)
+
+
+def sizes(problem: Statement, y: Multipliers, x: Array, *, cost: bool = True) -> Array:
+    """The row sums (n,) of (|C| + sum |y_e| |M_e|) Diag(x)."""
+    own = absolute_row_sums(problem.cost, x) + problem.regularizer.shift * x if cost else np.zeros(problem.n)
+    for part, numbers in zip(problem.terms, y.terms, strict=True):
+        own = own + part.functional.row_sizes(numbers, x)[0]
+    return own
+
+
+def _units(own: Array) -> Array:
+    """Powers of two T with T^2 own between 1/2 and 2; 1 where there is no size."""
+    exponent = np.frexp(np.where((own > 0) & np.isfinite(own), own, 1.0))[1]
+    return np.ldexp(1.0, -(exponent // 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """T S(y) T + Diag(raised) >= lower I, in the sense of ``found.rigour``."""
+
+    y: Multipliers
+    T: Array
+    lower: float
+    found: EigenBound  # of T S T
+
+    @property
+    def proved(self) -> bool:
+        """Whether S(y) is known to be PSD."""
+        return self.lower >= 0 and self.found.raised is None
+
+    @property
+    def level(self) -> float:
+        """The best approximation of the smallest eigenvalue of S(y)."""
+        x = self.T * self.found.vector
+        length = float(x @ x)
+        return self.found.estimate / length if length > 0 else self.found.estimate
+
+    @property
+    def direction(self) -> Array:
+        """A unit vector whose Rayleigh quotient is `level`."""
+        x = self.T * self.found.vector
+        return np.asarray(x / max(float(np.linalg.norm(x)), TINY))
+
+
+def floor_of(y: Multipliers, own: Slack, W: Array | None = None, query: Query = PLAIN) -> Floor:
+    """A floor of the slack ``own`` of y; a factor W with S W near zero makes the proof quicker."""
+    if not (np.isfinite(own.error) and np.isfinite(norm_bound(own.scaled))):
+        nothing = EigenBound(-np.inf, -np.inf, "none", np.full(own.T.size, own.T.size**-0.5))
+        return Floor(y, own.T, -np.inf, nothing)
+    found = min_eigenvalue(own.scaled, None if W is None else W / own.T[:, None], query)
+    lower = found.lower - own.error
+    return Floor(y, own.T, lower - 2 * UNIT * abs(lower) if np.isfinite(lower) else lower, found)
+
+
+class Anchor(NamedTuple):
+    """A centre y with S(y) >= mu T^-2, or a ray y with sum y_e M_e >= mu T^-2; mu is positive."""
+
+    y: Multipliers
+    T: Array
+    mu: float
+    ray: bool = False
+
+
+def anchor(problem: Statement, y: Multipliers, *, ray: bool = False) -> Anchor | None:
+    """The centre or ray y, if it is proved to be one."""
+    own = slack(problem, y, cost=not ray)
+    if not can_factorise(own.S):
+        return None
+    floor = floor_of(y, own, query=Query("eigh" if own.T.size <= DENSE_EIGH else "cholesky"))
+    return Anchor(y, own.T, floor.lower, ray) if floor.lower > 0 and floor.found.rigour == "proved" else None
+
+
+def moved(problem: Statement, floor: Floor, to: Anchor, t: float, y: Multipliers) -> Floor:
+    """The floor of y, which is (1 - t) times the y of the floor plus t times a centre, or plus t times a ray.
+
+    y is computed in floating point, and its distance from the exact move is paid for, where y has moved.
+    """
+    if floor.found.raised is not None:
+        return replace(floor, y=y, lower=-np.inf)
+    changed = problem.split_multipliers(
+        np.where(new == old, 0.0, 4 * (np.abs(old) + t * np.abs(end)) + 4 * np.abs(new))
+        for old, new, end in zip(floor.y.terms, y.terms, to.y.terms, strict=True)
+    )
+    rounding = UNIT * _norm(problem, changed, floor.T) + (0.0 if to.ray else 4 * UNIT * t)
+    mu = to.mu * float(np.min((floor.T / to.T) ** 2, initial=1.0 if not floor.T.size else np.inf))
+    kept = floor.lower if to.ray else (1 - t) * floor.lower
+    lower = kept + t * mu - rounding
+    return replace(floor, y=y, lower=lower - 4 * UNIT * (abs(kept) + t * mu))
+
+
+def _norm(problem: Statement, y: Multipliers, T: Array) -> float:
+    """An upper bound on the norm of T (sum |y_e| |M_e|) T."""
+    if problem.basis is None:
+        return float(np.max(T * sizes(problem, y, T, cost=False), initial=0.0)) * (1 + 1e-3)
+    A, At = (abs(part) for part in problem.basis.quick)
+    if sp.issparse(problem.basis.Q):
+        return float(np.max(T * (At @ sizes(problem, y, A @ T, cost=False)), initial=0.0)) * (1 + 1e-3)
+    spread = problem.basis.magnitude * (1 + problem.basis.defect) * float(np.max(T, initial=0.0)) ** 2
+    return float(np.max(sizes(problem, y, np.ones(problem.n), cost=False), initial=0.0)) * spread * (1 + 1e-3)
+
+
+def raised(problem: Statement, floor: Floor, y: Multipliers) -> Floor:
+    """The floor of y, which differs from the y of the floor by multipliers of the diagonal alone."""
+    rise, size, count = np.zeros(problem.n), np.zeros(problem.n), np.zeros(problem.n)
+    for part, old, new in zip(problem.terms, floor.y.terms, y.terms, strict=True):
+        if (new != old).any():
+            t, change = part.functional.incidence, new - old  # one rounding each
+            live = change[t.owner] != 0
+            if problem.basis is not None or (t.row != t.column)[live].any():
+                return replace(floor, y=y, lower=-np.inf)
+            each = t.coefficient[live] * change[t.owner[live]]
+            rise += np.bincount(t.row[live], each, problem.n)
+            size += np.bincount(t.row[live], np.abs(each), problem.n)
+            count += np.bincount(t.row[live], minlength=problem.n)
+    least = (rise - gamma(float(np.max(count, initial=0.0)) + 4) * size) * floor.T**2
+    wanted = 0.0 if floor.found.raised is None else floor.found.raised
+    lower = floor.lower + float(np.min(least - wanted))
+    lower -= 4 * UNIT * (abs(floor.lower) + float(np.max(np.abs(least) + np.abs(wanted))))
+    return replace(floor, y=y, lower=lower, found=replace(floor.found, raised=None))
+
+
+def exactly_psd(problem: Statement, y: Multipliers) -> bool:
+    """Whether S(y) is PSD in rational numbers, of order 60 at most; a singular slack is no obstacle."""
+    if problem.order > EXACT or problem.n > EXACT or problem.regularizer.finite_support:
+        return False
+    S = _exact_slack(problem, y)
+    unit = math.lcm(*(x.denominator for row in S for x in row))
+    return _semidefinite([[int(x * unit) for x in row] for row in S])
+
+
+def _exact_slack(problem: Statement, y: Multipliers) -> list[list[Fraction]]:
+    """The slack over the basis without any rounding."""
+    n, zero, C = problem.n, Fraction(0), problem.cost.tocoo()
+    S = [[zero] * n for _ in range(n)]
+    for i, j, c in zip(C.row.tolist(), C.col.tolist(), C.data.tolist(), strict=True):
+        S[i][j] += Fraction(c)
+    for k in range(n):
+        S[k][k] += Fraction(problem.regularizer.shift)
+    for part, own in zip(problem.terms, y.terms, strict=True):
+        t, numbers = part.functional.incidence, [Fraction(x) / 2 for x in own.tolist()]
+        every = (t.owner.tolist(), t.row.tolist(), t.column.tolist(), np.asarray(t.coefficient).tolist())
+        for e, i, j, c in zip(*every, strict=True):
+            if numbers[e]:
+                half = numbers[e] * Fraction(c)
+                S[i][j] += half
+                S[j][i] += half
+    if problem.basis is None:
+        return S
+    Q = [[Fraction(x) for x in row] for row in problem.Q.tolist()]
+    SQ = [
+        [sum((s * Q[j][b] for j, s in enumerate(row) if s), zero) for b in range(problem.order)] for row in S
+    ]
+    columns = range(problem.order)
+    return [[sum((Q[i][a] * SQ[i][b] for i in range(n) if Q[i][a]), zero) for b in columns] for a in columns]
+
+
+def _semidefinite(A: list[list[int]]) -> bool:
+    """Whether an integer matrix is PSD: LDL' without fractions (Bareiss 1968), where a zero pivot has a zero row.
+
+    After step k all entries are minors of the matrix, so that the division by the last pivot leaves no rest.
+    """
+    last = 1
+    for k, row in enumerate(A):
+        pivot = row[k]
+        if pivot < 0 or (pivot == 0 and any(row[k:])):
+            return False
+        if pivot:
+            for i in range(k + 1, len(A)):
+                factor, own = A[i][k], A[i]
+                A[i] = own[: k + 1] + [
+                    (pivot * own[j] - factor * row[j]) // last for j in range(k + 1, len(A))
+                ]
+            last = pivot
+    return True
+
+
+class Bound(NamedTuple):
+    """A lower bound on the optimum, and how it is known."""
+
+    value: float
+    rigour: Rigour
+
+
+NO_BOUND = Bound(-math.inf, "none")
+
+
+def bound_of(problem: Statement, floor: Floor) -> Bound:
+    """The bound of multipliers whose slack is known to be PSD."""
+    owed = paid(problem, floor.y) if floor.proved else math.inf
+    return Bound(-owed, floor.found.rigour) if math.isfinite(owed) else NO_BOUND
+
+
+def exact_bound(problem: Statement, y: Multipliers) -> Bound:
+    """The bound of multipliers whose slack is PSD in rational numbers."""
+    owed = paid(problem, y)
+    return Bound(-owed, "proved") if math.isfinite(owed) and exactly_psd(problem, y) else NO_BOUND
+
+
+def bound_by_signs(problem: Statement, y: Multipliers) -> Bound:
+    """The bound of multipliers that are zero, or positive for squares, if the cost is proved to be PSD."""
+    for part, own in zip(problem.terms, y.terms, strict=True):
+        if (own < 0).any() or (own[~squares(part.functional)] > 0).any():
+            return NO_BOUND
+    if cost_floor(problem) + problem.regularizer.shift < 0:
+        return NO_BOUND
+    owed = paid(problem, y)
+    return Bound(-owed, "proved") if math.isfinite(owed) else NO_BOUND
+
+
+def ray_bound(search: Statement, y: Multipliers) -> Bound:
+    """The bound of multipliers of constraints alone, without cost and losses: above 0 if nothing is feasible."""
+    owed = paid(search, y)
+    known = owed < 0 and (_psd_by_parts(search, y) or exactly_psd(search, y))
+    return Bound(-owed, "proved") if known else NO_BOUND
+
+
+def _psd_by_parts(search: Statement, y: Multipliers) -> bool:
+    """Whether sum y_e M_e is proved to be positive semidefinite, part by part of its pattern.
+
+    Entries that nearly cancel are summed exactly, and so are parts of order one. Either may be zero; the
+    other parts must be positive definite.
+    """
+    t = Incidence.stack([part.functional.incidence for part in search.constraints])
+    weight = np.concatenate(y.constraints)[t.owner]
+    live = _without_zeros(t, weight)
+    graph = sp.coo_array((np.ones(live.size), (t.row[live], t.column[live])), shape=(search.n, search.n))
+    _, label = connected_components(graph, directed=False)
+    single = np.bincount(label)[label] == 1
+    alone = live[single[t.row[live]]]
+    if any(total < 0 for total in _sums(t.row[alone], weight[alone], t.coefficient[alone]).values()):
+        return False
+    rest = np.flatnonzero(~single)
+    if rest.size > DENSE_CHOLESKY:
+        return False
+    count, ones = np.bincount(t.ends()[0], minlength=search.n) + 4.0, np.ones(search.n)
+    errors = count * UNIT * (1 + 1e-3) * sizes(search, y, ones) + TINY
+    return not rest.size or near_definite(search.slack(y)[rest][:, rest], errors[rest])
+
+
+def _without_zeros(t: Incidence, weight: Array) -> Index:
+    """The triplets of the entries whose weighted sum is not exactly zero."""
+    live = np.flatnonzero(weight)
+    low, high = np.minimum(t.row[live], t.column[live]), np.maximum(t.row[live], t.column[live])
+    _, place = np.unique(low * t.n + high, return_inverse=True)
+    part = weight[live] * t.coefficient[live]
+    total, size = np.bincount(place, part), np.bincount(place, np.abs(part))
+    faint = (np.abs(total) <= CLEARLY * size)[place]
+    sums = _sums(place[faint], weight[live[faint]], t.coefficient[live[faint]])
+    zero = np.array([key for key, total in sums.items() if total == 0], dtype=np.intp)
+    return live[~np.isin(place, zero)]
+
+
+def _sums(key: Index, weight: Array, coefficient: Array) -> dict[int, Fraction]:
+    """The exact sums of weight times coefficient for each key."""
+    sums: dict[int, Fraction] = {}
+    for k, w, c in zip(key.tolist(), weight.tolist(), coefficient.tolist(), strict=True):
+        sums[k] = sums.get(k, Fraction(0)) + Fraction(w) * Fraction(c)
+    return sums
+
+
+def anchored_bound(
+    whole: Statement, y: Multipliers, inside: Statement, own: Multipliers, bound: Bound
+) -> Bound:
+    """The bound of the anchored points alone as one of the whole problem (`feasibility.anchored`).
+
+    y has the multipliers ``own`` of the problem ``inside``, and zeros that lie in their boxes. Its slack on
+    the other points is their cost, which `split` has proved PSD with a reserve for the edges between.
+    """
+    lost = max(-paid(inside, own) - bound.value, 0.0) + gamma(4) * abs(bound.value)
+    value = -paid(whole, y) - lost
+    return Bound(value, bound.rigour) if math.isfinite(value) else NO_BOUND
+
+
+def supported(
+    problem: Statement, y: Multipliers, mu: Array, lower: float, error: float, rigour: Rigour
+) -> Bound:
+    """The bound -sum f* - R*(Z), Z >= -S, if S + W diag(mu) W' >= ``lower`` I and W is orthonormal to rounding.
+
+    R* is monotone. The computed sum errs by up to (k + 2) k units of roundoff of the largest mu.
+    """
+    order = problem.order
+    units = 8 * order + (mu.size + 8) ** 2
+    eps = max(0.0, -lower + error + units * UNIT * float(np.max(np.abs(mu), initial=0.0)))
+    spectrum = np.concatenate([mu + eps, np.full(order - mu.size, eps)])
+    value = -paid(problem, y) - problem.regularizer.support(spectrum)
+    return Bound(value, rigour) if np.isfinite(value) else NO_BOUND
+
+
+def supported_by_spectrum(problem: Statement, y: Multipliers, S: Array, error: float) -> Bound:
+    """The bound -sum f* - R*(-S) from all eigenvalues of S, whose residual proves them.
+
+    For any Q near a matrix U with orthonormal columns, ||U'SU - D|| <= ||SQ - QD|| + ||Q'Q - I|| (||S|| + ||D||).
+    """
+    values, Q = np.linalg.eigh(S)
+    n, size = len(S), float(np.linalg.norm(S))
+    doubt = float(np.linalg.norm(S @ Q - Q * values)) + 2 * gamma(n + 4) * math.sqrt(n) * size
+    defect = float(np.linalg.norm(Q.T @ Q - np.eye(n))) + gamma(n + 4) * n
+    doubt = (doubt + 2 * defect * size + error) * (1 + 1e-3)
+    value = -paid(problem, y) - problem.regularizer.support(doubt - values)
+    return Bound(value, "proved") if np.isfinite(value) else NO_BOUND
+
+
+@fact
+def cost_floor(problem: Statement) -> float:
+    """A proved lower bound on the smallest eigenvalue of C (over a basis: of Q'CQ); -inf without proof."""
+    if not problem.cost.data.any():
+        return 0.0
+    C, error = problem.cost, 0.0  # nothing was computed
+    if problem.basis is not None:
+        own = slack(problem, problem.no_multipliers)
+        C, error = own.S, own.error / float(np.min(own.T)) ** 2 + problem.regularizer.shift
+    if C.shape[0] <= DENSE_EIGH:
+        floor = min_eigenvalue(C, query=Query("eigh")).lower - error
+        if floor > 0 or problem.basis is not None:
+            return floor
+        return max(floor, perron_interval(C)[0], 0.0 if dominant(C) else floor)
+    floor, above = perron_interval(C) if problem.basis is None else (float("-inf"), float("inf"))
+    rounding_alone = max(-floor, above) <= least_margin(C)  # a factorisation would show no more
+    if floor > 0 or rounding_alone or C.shape[0] > DENSE_CHOLESKY:
+        return floor
+    found = min_eigenvalue(C, query=Query("cholesky"))
+    return max(floor, found.lower - error) if found.rigour == "proved" else floor
+
+
+def proved_in_coordinates(problem: Statement, floor: Floor, own: Slack) -> Floor:
+    """The floor 0, if S(y) over a basis is proved to be positive definite in coordinates near its eigenvectors."""
+    if problem.basis is None or not all(hasattr(part.functional, "incidence") for part in problem.terms):
+        return floor
+    t = Incidence.stack([part.functional.incidence for part in problem.terms])
+    C, shift = problem.cost.tocoo(), problem.regularizer.shift
+    every = np.arange(problem.n if shift else 0)
+    half = 0.5 * np.asarray(t.coefficient, dtype=float)
+    entries = (
+        np.concatenate([t.row, t.column, C.row, every]), np.concatenate([t.column, t.row, C.col, every]),
+        np.concatenate([half, half, C.data, np.full(every.size, shift)]),
+        np.concatenate([np.concatenate(y)[t.owner]] * 2 + [np.ones(C.nnz + every.size)])
+        if (y := floor.y.terms) else np.ones(C.nnz),
+    )  # fmt: skip
+    if not positive_definite(symmetrize(dense(own.S)), problem.Q, *entries):
+        return floor
+    return replace(floor, lower=0.0, found=replace(floor.found, rigour="proved", raised=None))
+
+
+# The point: its values with their rounding, what it misses, and its gap for the targets that it meets.
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A point over the face of a problem."""
+
+    V: Array  # factor of the point over the face, or of its PSD part (n, r)
+    objective: float  # objective of the given point
+    # upper bound on the objectives of the given point and of the point over the face, with rounding
+    top: float
+    upper: float  # the same if the point meets all constraints exactly, else inf
+    missed: list[Miss]  # what the point misses of each constraint
+    excess: float  # the share by which a bound of the regulariser is exceeded
+    size: float  # A, the size of the numbers of the point: part of the unit of its gap
+    below: Array | None = None  # K + Diag(below) is PSD (order); None for a factor
+
+
+def target_of(problem: Statement, V: Array, K: Array | None = None) -> Target:
+    """The values of a factor V, or of a kernel K whose PSD part is VV'.
+
+    Over a basis they are those of the projection, whose objective is not taken as lower.
+    """
+    own, given = problem.objective(K) if K is not None else problem.objective_of_factor(V), V
+    V = V if problem.basis is None else problem.lift(problem.drop(V))
+    size = _point_size(problem, given, K)
+    if K is not None:
+        return _of_kernel(problem, V, K, own, size)
+    there = own if problem.basis is None else problem.objective_of_factor(V)
+    top = max(own, there) + rounding_of_objective(problem, V, there)
+    off = off_basis(problem, V)
+    over = excess(problem, V, more=grown(V, float(np.linalg.norm(off))))
+    missed = constraints_missed(problem.constraints, V, off=off)
+    exact = over == 0 and outside(problem, given) == 0 and all(miss.share == 0 for miss in missed)
+    return Target(V, own, top, top if exact else math.inf, missed, over, size)
+
+
+def _of_kernel(problem: Statement, V: Array, K: Array, own: float, size: float) -> Target:
+    """The values of a kernel that is not PSD; a Cholesky factorisation proves its smallest eigenvalue."""
+    there = K
+    if problem.basis is not None:
+        there = symmetrize(problem.lift(problem.drop(problem.lift(problem.drop(K)).T)))
+    value = problem.objective(there)
+    top = max(own, value) + _rounding_at_kernel(problem, there, value)
+    inner = symmetrize(dense(problem.restrict(there)))
+    d = row_units(inner)
+    doubt = 4 * gamma(problem.n) * float(np.linalg.norm(inner / d / d[:, None])) * (problem.basis is not None)
+    share = max(0.0, doubt - by_eigh(inner / d / d[:, None]).lower)
+    over = excess(problem, V, there, more=len(d) * share * float(np.max(d**2, initial=0.0)))
+    missed = constraints_missed(problem.constraints, V, there)
+    return Target(V, own, top, math.inf, missed, over, size, share * d**2)
+
+
+def row_units(K: Array) -> Array:
+    """Powers of two near the roots of the diagonal of K: the units of its rows."""
+    own = K.diagonal().copy()
+    largest = np.abs(K).max(axis=1, initial=0.0)
+    return 1.0 / _units(np.where(own > 0, own, largest))
+
+
+def _point_size(problem: Statement, V: Array, K: Array | None) -> float:
+    """A of a factor, or of a kernel; see `npkl_models.model.scale`."""
+    if K is None:
+        lengths, values = np.sqrt(np.einsum("ir,ir->i", V, V)), problem.values(V)
+    else:
+        lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
+        values = tuple(term.functional.value(K) for term in problem.losses)
+    R = problem.regularizer
+    own = 0.0 if R.vacuous or R.bounds else R.value(gram_eigenvalues(V))
+    return point_size(problem, lengths, values, own)
+
+
+def faint_part(problem: Statement, target: Target, y: Multipliers, bound: float) -> float:
+    """What the unit of a gap has besides the absolute values of objective and bound."""
+    size = conjugate_size(problem, y)
+    return faint_unit(problem, target.size, size + (max(-bound - size, 0.0) if math.isfinite(bound) else 0.0))
+
+
+def gap_for(problem: Statement, target: Target, y: Multipliers, bound: float) -> float:
+    """The objective less the bound of y for the targets that the point meets; rounded upwards.
+
+    What a regulariser pays besides the conjugates grows with the square of the radius, and a kernel with
+    K + Diag(e) >= 0 is feasible for the cone in which the bound is lower by <S(y), Diag(e)>.
+    """
+    if not math.isfinite(bound):
+        return math.inf
+    gap, total = target.top - bound, abs(target.top) + abs(bound)
+    for miss, nu in zip(target.missed, y.constraints, strict=True):
+        gap += float(nu @ miss.residual) + float(np.abs(nu) @ miss.doubt)
+        total += float(np.abs(nu) @ np.abs(miss.residual))
+    if target.excess > 0:
+        owed = max(-paid(problem, y) - bound, 0.0) + gamma(4) * abs(bound)
+        gap += owed * ((1 + target.excess) ** 2 - 1) * (1 + 8 * UNIT)
+    if target.below is not None and target.below.any():
+        own = slack(problem, y)
+        least = np.maximum(own.S.diagonal(), 0.0) + own.error / own.T**2
+        gap += float(target.below @ least) * (1 + gamma(problem.n + 8))
+    count = sum(miss.residual.size for miss in target.missed)
+    return gap + gamma(count + 64) * (total + abs(gap)) if target.upper == math.inf else gap
+
+
+def off_basis(problem: Statement, V: Array) -> Array:
+    """A bound on the distance of each row of V from that of a Q W in the exact range of the basis (n)."""
+    basis = problem.basis
+    if basis is None:
+        return np.zeros(problem.n)
+    W, steps = problem.drop(V), longest_row(basis.Q) if sp.issparse(basis.Q) else basis.size
+    size = np.abs(V - problem.lift(W)) * (1 + 1e-9) + gamma(steps + 2) * (abs(basis.Q) @ np.abs(W))
+    off = np.sqrt(np.einsum("ir,ir->i", size, size)) * (1 + 1e-9)
+    return np.where(np.isfinite(off), off, np.inf)
+
+
+def grown(V: Array, reach: float) -> float:
+    """A bound on the nuclear norm of the change from V V' to the kernel of a factor within ``reach`` of V."""
+    return reach * (2 * float(np.linalg.norm(V)) + reach) * (1 + 1e-9)
+
+
+def rounding_of_objective(problem: Statement, V: Array, value: float) -> float:
+    """An upper bound on the error of the objective at V V', or at the nearest kernel over the basis."""
+    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
+    steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
+    steps += max((term.functional.additions for term in problem.losses), default=0)  # running sums
+    off, sums = off_basis(problem, V), absolute_row_sums(problem.cost, lengths)
+    error = gamma(steps + SUM) * float(lengths @ sums)
+    moved, told = bool(off.any()), bool(V.any())
+    if moved:
+        error += float(off @ (2 * sums + absolute_row_sums(problem.cost, off))) * (1 + 1e-9)
+    for term in problem.losses:
+        z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
+        error += _rounding_of_losses(
+            term, z, size, term.functional.change_of_factor(V, off) if moved else None, steps
+        )
+        told |= bool(term.loss.value(z, term.target).any()) or (
+            term.loss.nonnegative and bool(term.loss.derivative(z, term.target).any())
+        )
+    if not problem.regularizer.vacuous:
+        eigenvalues, power = gram_eigenvalues(V), problem.regularizer.spectral
+        R, p = problem.regularizer.value(eigenvalues), 1.0 if power is None else power.p
+        error += gamma(SUM * (p + V.shape[1])) * R
+        if moved:
+            more = problem.regularizer.value(eigenvalues + grown(V, float(np.linalg.norm(off))))
+            error += more - R + gamma(SUM * (p + V.shape[1])) * more
+    error += SUM * UNIT * abs(value)
+    return error if error > UNTOUCHED or not told else error + _underflow(problem)
+
+
+def _rounding_of_losses(term: LossTerm, z: Array, size: Array, change: Array | None, steps: float) -> float:
+    """An upper bound on the error of the losses of values z, and on their change if values move."""
+    moved = np.zeros(z.size) if change is None else change
+    ends = term.subdifferential(z, gamma(steps) * size + moved)
+    slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+    error = float(np.sum(slope * moved)) * (1 + 1e-9)
+    error += float(np.sum(slope * size)) * gamma(steps + 8)
+    return error + SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
+
+
+def _rounding_at_kernel(problem: Statement, K: Array, value: float) -> float:
+    """An upper bound on the error of the objective at a dense kernel K (n x n)."""
+    steps = float(problem.n + SUM + max((t.functional.additions for t in problem.losses), default=0))
+    error = gamma(steps) * float(np.sum(abs(problem.cost).multiply(np.abs(K)))) + SUM * UNIT * abs(value)
+    for term in problem.losses:
+        f = term.functional
+        error += _rounding_of_losses(term, f.value(K), f.size_of_kernel(K), None, steps)
+    power = problem.regularizer.spectral
+    return error + gamma(steps * (SUM if power is None else SUM * power.p)) * (abs(value) + error)
+
+
+def _underflow(problem: Statement) -> float:
+    """A bound on what products that underflow take from an objective that is nearly zero."""
+    numbers = [np.abs(problem.cost.data), *(np.abs(term.weight) for term in problem.losses)]
+    size = sum(float(np.max(part, initial=0.0)) for part in numbers)
+    if not problem.regularizer.vacuous:
+        whole = problem.regularizer.value(np.ones(problem.n))
+        size += SUM * whole if math.isfinite(whole) else 0.0
+    return TINY * max(size, 1.0) if size > 0 else 0.0  # nothing is added to an objective that is always zero
