@@ -59,6 +59,9 @@ from npkl_models.proof.factorisation import positive_definite as near_definite
 from npkl_models.proof.perron import dominant, perron_interval
 
 CLEARLY = 1e-9  # sums below this share of their summands are formed in rational numbers
+ALIKE = (
+    16.0  # rows whose units differ by a smaller factor share one: nothing is lost, and fewer numbers change
+)
 UNTOUCHED = 1e-280  # an error above this covers what underflow takes
 EXACT = 60  # largest order of a slack that is eliminated in rational numbers
 
@@ -103,38 +106,59 @@ class Slack:
         return S
 
 
-def slack(problem: Statement, y: Multipliers, *, cost: bool = True) -> Slack:
+def slack(problem: Statement, y: Multipliers, *, cost: bool = True, T: Array | None = None) -> Slack:
     """S(y) with the shift of the regulariser; sum y_e M_e alone without the ``cost``.
 
     An entry is a sum of numbers that may cancel: its error is u for each summand times |C| + sum |y_e| |M_e|.
-    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect.
+    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect. Any powers of two may
+    serve as T.
     """
     S, shift, basis = problem.slack(y), problem.regularizer.shift if cost else 0.0, problem.basis
     S = S if cost else S - problem.cost
     S = S + shift * sp.eye_array(problem.n, format="csr") if shift else S
-    count, own, ones = np.diff(problem.cost.indptr).astype(float), np.zeros(problem.n), np.ones(problem.n)
-    own += np.abs(problem.cost.diagonal()) + shift
+    count, T = np.diff(problem.cost.indptr).astype(float), row_units(problem, y) if T is None else T
     for part, numbers in zip(problem.terms, y.terms, strict=True):
         count += part.functional.row_sizes(numbers)[1] + 1
-        own += part.functional.incidence.diagonal_sizes(numbers)
     within = (count + 4) * UNIT * (1 + 1e-3)
     if basis is None:
-        T = _units(np.where(own > 0, own, sizes(problem, y, ones)))
-        return Slack(S, T, float(np.max(T * (within * sizes(problem, y, T) + TINY * T.max()), initial=0.0)))
+        rows = T * (within * sizes(problem, y, T) + TINY * T.max())
+        return Slack(S, T, float(np.max(rows, initial=0.0)))
     reduced = problem.restrict(S)
     if sp.issparse(basis.Q):  # columns have few entries each, and units of their own
         A, At = (abs(part) for part in basis.quick)
-        T = _units(At @ (A.sum(axis=1) ** 2 * own / np.maximum(A.sum(axis=1), TINY)))
         steps = (longest_row(basis.Q.T) + longest_row(abs(S)) + 8) * UNIT + 3 * basis.defect
-        rows = At @ ((within + steps) * sizes(problem, y, A @ T) + TINY * T.max())
-        return Slack(reduced, T, float(np.max(T * rows, initial=0.0)) * (1 + 1e-3))
-    rows = within * sizes(problem, y, ones) + TINY
-    top = float(np.max(np.abs(reduced.diagonal()), initial=0.0)) or norm_bound(S)
-    T = np.full(problem.order, _units(np.array([top]))[0])
+        rows = T * (At @ ((within + steps) * sizes(problem, y, A @ T) + TINY * T.max()))
+        return Slack(reduced, T, float(np.max(rows, initial=0.0)) * (1 + 1e-3))
+    rows = within * sizes(problem, y, np.ones(problem.n)) + TINY
     product = basis.of_product(abs(S), gamma(float(np.max(count, initial=0.0)) + 2))
     error = float(np.max(rows, initial=0.0)) * (1 + basis.defect) + product
     error += 2.5 * basis.defect * (1 + basis.defect) * norm_bound(S)
-    return Slack(reduced, T, error * float(T[0]) ** 2 if T.size else 0.0)
+    return Slack(reduced, T, error * float(np.max(T, initial=0.0)) ** 2)
+
+
+def row_units(problem: Statement, y: Multipliers) -> Array:
+    """T: powers of two that make the diagonal of |C| + sum |y_e| |M_e| about one, whatever the units of the rows.
+
+    Over a dense basis all rows have one unit.
+    """
+    own = np.abs(problem.cost.diagonal()) + problem.regularizer.shift
+    for part, numbers in zip(problem.terms, y.terms, strict=True):
+        own += part.functional.incidence.diagonal_sizes(numbers)
+    if not own.all():
+        own = np.where(own > 0, own, sizes(problem, y, np.ones(problem.n)))
+    own = own if problem.basis is None else _over_basis(problem, own)
+    some = own[own > 0]
+    if some.size and float(some.max()) <= ALIKE * float(some.min()):
+        own = np.full(own.size, float(some.max()))
+    return _units(own)
+
+
+def _over_basis(problem: Statement, own: Array) -> Array:
+    assert problem.basis is not None
+    if not sp.issparse(problem.basis.Q):
+        return np.full(problem.order, float(np.max(own, initial=0.0)))
+    A, At = (abs(part) for part in problem.basis.quick)
+    return np.asarray(At @ (np.asarray(A.sum(axis=1)).ravel() * own))
 
 
 def sizes(problem: Statement, y: Multipliers, x: Array, *, cost: bool = True) -> Array:
@@ -198,9 +222,9 @@ class Anchor(NamedTuple):
     ray: bool = False
 
 
-def anchor(problem: Statement, y: Multipliers, *, ray: bool = False) -> Anchor | None:
-    """The centre or ray y, if it is proved to be one."""
-    own = slack(problem, y, cost=not ray)
+def anchor(problem: Statement, y: Multipliers, *, ray: bool = False, T: Array | None = None) -> Anchor | None:
+    """The centre or ray y, if it is proved to be one, perhaps in given units T."""
+    own = slack(problem, y, cost=not ray, T=T)
     if not can_factorise(own.S):
         return None
     floor = floor_of(y, own, query=Query("eigh" if own.T.size <= DENSE_EIGH else "cholesky"))
@@ -208,21 +232,21 @@ def anchor(problem: Statement, y: Multipliers, *, ray: bool = False) -> Anchor |
 
 
 def moved(problem: Statement, floor: Floor, to: Anchor, t: float, y: Multipliers) -> Floor:
-    """The floor of y, which is (1 - t) times the y of the floor plus t times a centre, or plus t times a ray.
+    """The floor of y, which is near (1 - t) times the y of the floor plus t times a centre, or plus t times a ray.
 
-    y is computed in floating point, and its distance from the exact move is paid for, where y has moved.
+    The distance of y from this move is paid for, and so is the rounding of this distance.
     """
-    if floor.found.raised is not None:
+    if floor.found.raised is not None or not 0 <= t < math.inf or not (to.ray or t <= 1):
         return replace(floor, y=y, lower=-np.inf)
-    changed = problem.split_multipliers(
-        np.where(new == old, 0.0, 4 * (np.abs(old) + t * np.abs(end)) + 4 * np.abs(new))
-        for old, new, end in zip(floor.y.terms, y.terms, to.y.terms, strict=True)
-    )
-    rounding = UNIT * _norm(problem, changed, floor.T) + (0.0 if to.ray else 4 * UNIT * t)
+    off, kept = [], 1.0 if to.ray else 1.0 - t
+    for old, new, end in zip(floor.y.terms, y.terms, to.y.terms, strict=True):
+        size = np.abs(old) + np.abs(new) + t * np.abs(end)
+        still = (new == old) & (end == (0.0 if to.ray else old))
+        off.append(np.where(still, 0.0, np.abs(new - (kept * old + t * end)) + 4 * UNIT * size))
+    away = _norm(problem, problem.split_multipliers(off), floor.T)
     mu = to.mu * float(np.min((floor.T / to.T) ** 2, initial=1.0 if not floor.T.size else np.inf))
-    kept = floor.lower if to.ray else (1 - t) * floor.lower
-    lower = kept + t * mu - rounding
-    return replace(floor, y=y, lower=lower - 4 * UNIT * (abs(kept) + t * mu))
+    lower = kept * floor.lower + t * mu - away
+    return replace(floor, y=y, lower=lower - 8 * UNIT * (abs(floor.lower) + t * mu + away))
 
 
 def _norm(problem: Statement, y: Multipliers, T: Array) -> float:
@@ -523,7 +547,7 @@ def _of_kernel(problem: Statement, V: Array, K: Array, own: float, size: float) 
     value = problem.objective(there)
     top = max(own, value) + _rounding_at_kernel(problem, there, value)
     inner = symmetrize(dense(problem.restrict(there)))
-    d = row_units(inner)
+    d = units_of_kernel(inner)
     doubt = 4 * gamma(problem.n) * float(np.linalg.norm(inner / d / d[:, None])) * (problem.basis is not None)
     share = max(0.0, doubt - by_eigh(inner / d / d[:, None]).lower)
     over = excess(problem, V, there, more=len(d) * share * float(np.max(d**2, initial=0.0)))
@@ -531,7 +555,7 @@ def _of_kernel(problem: Statement, V: Array, K: Array, own: float, size: float) 
     return Target(V, own, top, math.inf, missed, over, size, share * d**2)
 
 
-def row_units(K: Array) -> Array:
+def units_of_kernel(K: Array) -> Array:
     """Powers of two near the roots of the diagonal of K: the units of its rows."""
     own = K.diagonal().copy()
     largest = np.abs(K).max(axis=1, initial=0.0)

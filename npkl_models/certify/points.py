@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
-from npkl_models.kernel import row_units
+from npkl_models.kernel import units_of_kernel
 from npkl_models.linalg import UNIT, Array, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.reading import LARGEST
@@ -75,7 +75,7 @@ def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
 def _kernel(K: Array) -> Given:
     """The factor of a kernel in the units of its rows, so that no row excuses another."""
     K = symmetrize(K)
-    d = row_units(K)
+    d = units_of_kernel(K)
     values, vectors = scipy.linalg.eigh(K / d / d[:, None], driver="evd")
     kept = values > 0
     V = d[:, None] * vectors[:, kept] * np.sqrt(values[kept]) if kept.any() else np.zeros((len(K), 1))

@@ -22,7 +22,7 @@ from npkl_models.linalg import Array, Index, Mask, norm_bound
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
 from npkl_models.model.functional import Functional
-from npkl_models.model.functionals import Trace
+from npkl_models.model.functionals import SquaredDistances, Trace
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -34,7 +34,7 @@ NO_NEED = "none needed"
 SHIFT, RAY, SCALE, MIXED = "shift", "ray", "scale", "Slater point"
 NO_REPAIR = "no repair applies"
 NO_SPECTRUM = "the slack's spectrum has no bound"
-FURTHER = 4  # times that a move is taken further for the sake of rounding
+FURTHER = 6  # times that a move is taken further for the sake of rounding
 LITTLE, SINGULAR = 1e-6, 1e-9  # shares of the norm of the cost: an eps that costs little, a singular cost
 
 
@@ -79,17 +79,17 @@ def _cheapest(problem: Statement, floor: Floor, moves: Sequence[Move]) -> tuple[
     eps = max(-floor.lower, 0.0)
     offers = [(move, move.to(eps)) for move in moves]
     priced = [(problem.conjugate_sum(y), k) for k, (_, y) in enumerate(offers)]
-    for price, k in sorted(priced):
+    for price, which in sorted(priced):
         if not np.isfinite(price):
             break
-        (move, y), more = offers[k], eps
-        for _ in range(FURTHER):
+        (move, y), more = offers[which], eps
+        for k in range(FURTHER):
             found = move.proof(more, y)
             if found.proved and np.isfinite(kernel.paid(problem, y)):
                 return move.name, found
             if not np.isfinite(found.lower):
                 break
-            more += 2 * abs(found.lower)
+            more += 8.0 ** (k + 1) * abs(found.lower)
             y = move.to(more)
     return NO_REPAIR, floor
 
@@ -133,10 +133,10 @@ def _along(problem: Statement, floor: Floor, anchors: Sequence[tuple[str, Anchor
 
 def _anchors(problem: Statement, floor: Floor, inside: Anchor | None) -> list[tuple[str, Anchor]]:
     """Rays and centres that no search has to find."""
-    zero, own = centre_at_zero(problem), _ray_of_diagonal(problem, floor.T)
-    known = [(SCALE, zero), (RAY, own), (RAY, _ray_of_identity(problem)), (MIXED, inside)]
+    known = [(SCALE, centre_at_zero(problem)), (MIXED, inside), (RAY, _ray_of_rows(problem, floor.T))]
+    known += [(RAY, one) for one in _rays(problem, floor.T)]
     if _rewarding(problem):
-        known.append((RAY, kernel.anchor(problem, floor.y, ray=True)))
+        known.append((RAY, kernel.anchor(problem, floor.y, ray=True, T=floor.T)))
     return [(name, one) for name, one in known if one is not None and one.T.size == floor.T.size]
 
 
@@ -150,7 +150,7 @@ def _centre(problem: Statement, y: Multipliers) -> Anchor | None:
 def _worth(problem: Statement, floor: Floor) -> float:
     """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf."""
     norm = max(norm_bound(problem.cost), problem.cost_unit)
-    eps = max(-floor.lower, 0.0) * float(np.max(floor.T, initial=0.0)) ** -2.0
+    eps = max(-floor.lower, 0.0) * float(np.min(floor.T, initial=1.0)) ** -2.0
     return -problem.conjugate_sum(floor.y) if eps <= LITTLE * norm and not definite(problem) else -np.inf
 
 
@@ -232,20 +232,13 @@ def diagonal_values(f: Functional) -> tuple[Index, Index, Array]:
     return where, f.indices[0][where] if where.size else where, np.ones(where.size)
 
 
-def _ray_of_diagonal(problem: Statement, T: Array) -> Anchor | None:
-    """The upper bounds on K_ii over a basis, or a bound on the trace, as a ray.
-
-    Points that share rows of the basis need one K_ii for each row, whose matrix has the entry share_i^2.
-    """
+def _ray_of_rows(problem: Statement, T: Array) -> Anchor | None:
+    """One K_ii with an upper bound for each row of the basis that points share; its matrix has share_i^2."""
     shared = None if problem.basis is None else problem.basis.shared
-    if problem.basis is not None and shared is None:
-        return _plain_ray(problem)
-    if problem.basis is None:
-        return (
-            _plain_ray(problem) if any(isinstance(p.functional, Trace) for p in problem.constraints) else None
-        )
-    label, share = shared if shared is not None else (np.zeros(0, np.intp), np.zeros(0))
-    parts, covered = list(problem.no_multipliers.terms), np.zeros(problem.order, dtype=bool)
+    if shared is None:
+        return None
+    (label, share), parts = shared, list(problem.no_multipliers.terms)
+    covered = np.zeros(problem.order, dtype=bool)
     for k, part in enumerate(problem.terms):
         where, points, size = diagonal_values(part.functional)
         grows = np.isposinf(part.domain[1][where]) & (share[points] > 0)
@@ -255,37 +248,69 @@ def _ray_of_diagonal(problem: Statement, T: Array) -> Anchor | None:
         chosen, point = where[first[new]], points[first[new]]
         parts[k][chosen] = T[groups[new]] ** -2.0 / (size[first[new]] * share[point] ** 2)
         covered[groups] = True
-    return kernel.anchor(problem, problem.split_multipliers(parts), ray=True) if covered.all() else None
+    ray = problem.split_multipliers(parts)
+    return kernel.anchor(problem, ray, ray=True, T=T) if covered.all() else None
 
 
-@fact
-def _plain_ray(problem: Statement) -> Anchor | None:
-    """All multipliers of K_ii and of the trace that may grow without limit, by the same amount."""
-    parts = list(problem.no_multipliers.terms)
-    for k, part in enumerate(problem.terms):
-        where, _, size = diagonal_values(part.functional)
-        parts[k][where] = 1 / size
-        if isinstance(part.functional, Trace):
-            parts[k][:] = 1.0
-        parts[k] *= np.isposinf(part.domain[1])
-    if not any(part.any() for part in parts):
-        return None
-    return kernel.anchor(problem, problem.split_multipliers(parts), ray=True)
+def _rays(problem: Statement, T: Array) -> tuple[Anchor, ...]:
+    """Rays in units T of the rows, which hardly change from one certificate to the next."""
+    known = problem.facts.get(_rays)
+    if known is None or known[0] != T.tobytes():
+        identity = _ray_of_identity(problem, T)
+        found = (*_rays_of_squares(problem, T), *(() if identity is None else (identity,)))
+        known = problem.facts[_rays] = (T.tobytes(), found)
+    return known[1]
 
 
-@fact
-def _ray_of_identity(problem: Statement) -> Anchor | None:
-    """Multipliers of equalities with sum y_e M_e near the identity by least squares; None if not near."""
+def _rays_of_squares(problem: Statement, T: Array) -> tuple[Anchor, ...]:
+    """The trace, and over a basis all K_ii or all distances, or those of them that may grow without limit.
+
+    Over centred kernels the Laplacian of a connected graph of distances is positive definite.
+    """
+    inside, found = problem.basis is not None and problem.basis.shared is None, []
+    for wanted in (_of_trace, _of_distances):
+        for growing in (False, True):
+            parts = []
+            for part in problem.terms:
+                own = wanted(part.functional, inside) * np.ones(part.functional.size)
+                parts.append(own * np.isposinf(part.domain[1]) if growing else own)
+            ray = problem.split_multipliers(parts)
+            if any(part.any() for part in parts) and not any(_same(ray, one.y) for one in found):
+                one = kernel.anchor(problem, ray, ray=True, T=T)
+                found += [] if one is None else [one]
+    return tuple(found)
+
+
+def _same(one: Multipliers, other: Multipliers) -> bool:
+    return all(map(np.array_equal, one.terms, other.terms))
+
+
+def _of_trace(f: Functional, inside: bool) -> Array | float:
+    if isinstance(f, Trace):
+        return 1.0
+    out = np.zeros(f.size)
+    where, _, size = diagonal_values(f)
+    out[where] = 1 / size if inside else 0.0
+    return out
+
+
+def _of_distances(f: Functional, inside: bool) -> float:
+    return float(inside and isinstance(f, SquaredDistances))
+
+
+def _ray_of_identity(problem: Statement, T: Array) -> Anchor | None:
+    """Multipliers of equalities with sum y_e M_e near T^-2 by least squares; None if not near."""
     n = problem.n
     matrices = any(isinstance(part.functional, SparseMatrices) for part in problem.constraints)
     if not matrices or problem.basis is not None or problem.losses or n > DENSE_CHOLESKY:
         return None
     A = sp.vstack([part.functional.incidence.symmetric_operator() for part in problem.constraints])
-    y = lsqr(A.T, np.eye(n).ravel(), atol=1e-15, btol=1e-15)[0]
+    units = sp.diags_array(np.outer(T, T).ravel())  # T (sum y_e M_e) T is near the identity
+    y = lsqr(units @ A.T, np.eye(n).ravel(), atol=1e-15, btol=1e-15)[0]
     y[np.abs(y) < NEARLY * np.max(np.abs(y))] = 0.0  # where nothing is added, nothing is rounded
     ones = problem.split_multipliers(np.split(y, np.cumsum(problem.sizes)[:-1]))
     if not all(
         part.allows(own).all() for part, own in zip(problem.constraints, ones.constraints, strict=True)
     ):
         return None
-    return kernel.anchor(problem, ones, ray=True)
+    return kernel.anchor(problem, ones, ray=True, T=T)
