@@ -12,8 +12,7 @@ from .applications.estimators import (
 )
 from .applications.metric import KernelMetricLearner
 from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
-from .certify.certificate import Certificate
-from .certify.prove import certify
+from .certificates.certificate import Certificate
 from .crosscheck.run import crosscheck
 from .crosscheck.table import CrossCheck
 from .cvx.judge import CvxpyCertificate, certify_cvxpy, into_cvxpy
@@ -75,6 +74,7 @@ from .problem import Problem, Solution
 from .routes import backends, register, unregister
 from .solve.choice import choose_backend, compile, solve
 from .solve.options import Options
+from .solve.outside import certify
 from .solve.portfolio import Portfolio
 from .spectral.concave import equivalent_bound, equivalent_penalty
 

@@ -74,7 +74,7 @@ def small_reg_pcp() -> nm.Problem:
 @pytest.fixture
 def beyond_cholesky(monkeypatch) -> None:
     """Let a thousand points be as far beyond dense proofs as a million are."""
-    from npkl_models.certify import bounds as certificate
+    from npkl_models.certificates import bounds as certificate
     from npkl_models.proof import bounds, localised
 
     for module, name in (

@@ -14,7 +14,7 @@ CASES = 3
 """Of a test with more cases the quick suite runs so many, or the root of their number if that is more."""
 
 WHOLE = ("house/test_house.py", "house/test_docstrings.py", "house/test_lid.py", "house/test_quick.py", "prose/", "adversary/test_inputs.py", "crosscheck/test_verdicts.py",
-         "conic/test_cvxpy_doors.py", "certify/test_alarm.py", "examples/", "solve/test_backends.py")  # fmt: skip
+         "conic/test_cvxpy_doors.py", "certificates/test_alarm.py", "examples/", "solve/test_backends.py")  # fmt: skip
 """Here every case is a promise of its own, and takes next to no time."""
 
 LATER = (
@@ -33,21 +33,21 @@ LATER = (
     "applications/test_pair_noise.py::test_the_rate_of_wrong_pairs_is_found",
     "applications/test_structure.py::test_rounds_end_at_the_optimum_over_all_triplets",
     "applications/test_unfolding.py::test_angles_hold_a_sheet_flat_that_neighbours_alone_let_bend",
-    "certify/test_beyond_dense.py::test_a_network_is_certified_without_dense_matrices",
-    "certify/test_bounded_multipliers.py::test_units_of_length_leave_certificate_and_optimum",
-    "certify/test_bounded_multipliers.py::test_weights_and_a_spread_leave_the_certificate",
-    "certify/test_claims.py::test_a_basis_that_cannot_meet_small_equalities_is_infeasible",
-    "certify/test_claims.py::test_a_conic_solver_keeps_its_time_and_its_caller_informed",
-    "certify/test_claims.py::test_an_almost_invariant_subspace_is_no_proof",
-    "certify/test_claims.py::test_bounded_by_a_hair_is_not_unbounded",
-    "certify/test_claims.py::test_every_backend_says_infeasible_and_none_breaks",
-    "certify/test_claims.py::test_identical_cliques_are_solved",
-    "certify/test_claims.py::test_rounding_when_the_slack_is_formed_is_paid_for",
-    "certify/test_claims.py::test_the_word_of_a_solver_is_not_repeated",
-    "certify/test_claims.py::test_two_values_for_one_entry_are_a_contradiction_above_the_allowed_violation",
-    "certify/test_fresh.py::test_bounds_hold_at_a_fixed_seed",
-    "certify/test_large_graphs.py::test_a_certificate_that_raises_holds",
-    "certify/test_lifting.py::test_multipliers_stay_in_their_domain_and_pay_no_more_than_the_budget",
+    "certificates/test_beyond_dense.py::test_a_network_is_certified_without_dense_matrices",
+    "certificates/test_bounded_multipliers.py::test_units_of_length_leave_certificate_and_optimum",
+    "certificates/test_bounded_multipliers.py::test_weights_and_a_spread_leave_the_certificate",
+    "certificates/test_claims.py::test_a_basis_that_cannot_meet_small_equalities_is_infeasible",
+    "certificates/test_claims.py::test_a_conic_solver_keeps_its_time_and_its_caller_informed",
+    "certificates/test_claims.py::test_an_almost_invariant_subspace_is_no_proof",
+    "certificates/test_claims.py::test_bounded_by_a_hair_is_not_unbounded",
+    "certificates/test_claims.py::test_every_backend_says_infeasible_and_none_breaks",
+    "certificates/test_claims.py::test_identical_cliques_are_solved",
+    "certificates/test_claims.py::test_rounding_when_the_slack_is_formed_is_paid_for",
+    "certificates/test_claims.py::test_the_word_of_a_solver_is_not_repeated",
+    "certificates/test_claims.py::test_two_values_for_one_entry_are_a_contradiction_above_the_allowed_violation",
+    "certificates/test_fresh.py::test_bounds_hold_at_a_fixed_seed",
+    "certificates/test_large_graphs.py::test_a_certificate_that_raises_holds",
+    "certificates/test_lifting.py::test_multipliers_stay_in_their_domain_and_pay_no_more_than_the_budget",
     "cli/test_cli.py::test_the_default_command_takes_every_backend",
     "cli/test_cli.py::test_report_is_one_page",
     "cli/test_cluster.py::test_a_picture_shows_the_clusters_and_the_pairs",

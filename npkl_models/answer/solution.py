@@ -14,11 +14,11 @@ from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import Attempt as Attempt
 from npkl_models.answer.history import History, attempts, packed_arrays, status_of, unpacked
 from npkl_models.answer.history import Status as Status
-from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.certify.certificate import Certificate, bracket
-from npkl_models.certify.prove import certify
-from npkl_models.certify.rays import infeasible
-from npkl_models.certify.recession import unbounded
+from npkl_models.certificates.bounds import FEASIBILITY
+from npkl_models.certificates.certificate import Certificate, bracket
+from npkl_models.certificates.prove import known
+from npkl_models.certificates.rays import infeasible
+from npkl_models.certificates.recession import unbounded
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.files import saved
 from npkl_models.files.gate import gate
@@ -106,7 +106,7 @@ class Solution(Owner):
         """The certificate of this solution; it is computed on first use unless the solve has made it."""
         if self.known_certificate is not None:
             return self.known_certificate
-        return certify(self.problem, factor_of(self, "point to certify"), self.multipliers, kind="factor")
+        return known(self.problem, factor_of(self, "point to certify"), self.multipliers)
 
     @property
     def K(self) -> Array:
@@ -266,7 +266,7 @@ def _judged_again(said: Solution, tol: float, feasibility: float) -> Solution:
         return _degraded(said, "there is no point in the file")
     if said.status is Status.OPTIMAL:
         y = said.multipliers
-        found = certify(said.problem, said.V, y, kind="factor", tol=tol, feasibility=feasibility)
+        found = known(said.problem, said.V, y, tol, feasibility)
         judged, why = replace(said, known_certificate=found), f"the violation is {found.violation:.1e}"
         if found.feasible:
             why = f"the relative gap is {found.relative_gap:.1e}, and tol is {tol:.1e}"

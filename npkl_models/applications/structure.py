@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates
-from npkl_models.certify.certificate import relative_gap
+from npkl_models.certificates.certificate import relative_gap
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.formulations import spe
 from npkl_models.formulations.structure import checked_graph, first_triplets

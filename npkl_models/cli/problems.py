@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from npkl_models.certify.bounds import FEASIBILITY
+from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.cli import output
 from npkl_models.cli.console import printer, say
 from npkl_models.crosscheck.outside import judge_file

@@ -12,7 +12,7 @@ import numpy as np
 
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
-from npkl_models.certify.certificate import Certificate
+from npkl_models.certificates.certificate import Certificate
 from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
 from npkl_models.conic.solvers import SCS_ITERATION, ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import relative_gap
+from npkl_models.certificates.certificate import relative_gap
 from npkl_models.cover.knots import (
     Ends,
     Knot,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import CERTIFIED, Certificate
+from npkl_models.certificates.certificate import CERTIFIED, Certificate
 from npkl_models.cover.multipliers import ROUNDING, DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
 from npkl_models.feasibility.faces import face_of

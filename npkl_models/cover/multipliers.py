@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.certificate import CERTIFIED, Certificate
-from npkl_models.certify.bounds import ANCHORED
+from npkl_models.certificates.bounds import ANCHORED
+from npkl_models.certificates.certificate import CERTIFIED, Certificate
 from npkl_models.cover.parameters import Axis
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.functionals import PAIRWISE as SUM

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.bounds import FEASIBILITY
+from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.data.sdpa_answer import read_answer
 from npkl_models.errors import ProblemError
 from npkl_models.problem import Problem

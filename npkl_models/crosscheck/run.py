@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.certificate import CERTIFIED, Certificate
+from npkl_models.certificates.certificate import CERTIFIED, Certificate
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array

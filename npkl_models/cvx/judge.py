@@ -14,15 +14,15 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.certify.certificate import Certificate
-from npkl_models.certify.prove import certify
+from npkl_models.certificates.bounds import FEASIBILITY
+from npkl_models.certificates.certificate import Certificate
 from npkl_models.conic.cvxpy_data import ConicProgram
 from npkl_models.conic.cvxpy_programs import translated
 from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, solved, stated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
+from npkl_models.solve.outside import certify
 
 
 @dataclass(frozen=True, eq=False)

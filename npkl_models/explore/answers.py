@@ -13,7 +13,7 @@ import npkl_models.show.plots as plots
 from npkl_models.answer.history import History
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.certify.certificate import bracket
+from npkl_models.certificates.certificate import bracket
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.explore.form import Form
 from npkl_models.explore.optimality import LARGEST, numbers

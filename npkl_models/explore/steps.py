@@ -11,8 +11,7 @@ import numpy as np
 
 from npkl_models.answer.history import Iterate
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import Certificate
-from npkl_models.certify.prove import certify
+from npkl_models.certificates.certificate import Certificate
 from npkl_models.errors import ProblemError
 from npkl_models.explore.jobs import Job
 from npkl_models.formulations.known_distances import Anchors
@@ -22,6 +21,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 from npkl_models.show.plots.style import POINTS, evenly
+from npkl_models.solve.outside import certify
 
 MOST_POINTS = 300  # the largest number of points whose iterates are judged
 SHOWN = 60  # the largest number of iterates shown; of more, the first ones and then fewer and fewer

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certify.certificate import Certificate, relative_gap
-from npkl_models.certify.repairs import NO_NEED
+from npkl_models.certificates.certificate import Certificate, relative_gap
+from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.cone import RATE

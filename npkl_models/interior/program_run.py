@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certify.certificate import Certificate
-from npkl_models.certify.repairs import NO_NEED
+from npkl_models.certificates.certificate import Certificate
+from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.interior.program import Point, Program, falling
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers

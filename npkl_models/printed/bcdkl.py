@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npkl_models.certify.recover import recover_multipliers
+from npkl_models.certificates.recover import recover_multipliers
 from npkl_models.errors import UnsupportedError, chosen
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.factor.rank import starting_factor

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import bracket
+from npkl_models.certificates.certificate import bracket
 from npkl_models.files.atomic import write_text
 from npkl_models.model.diagnosis import diagnose
 from npkl_models.model.statement import Statement

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certify.certificate import Certificate
+from npkl_models.certificates.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.facts import trace_bound
 from npkl_models.model.statement import Statement

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.bounds import ANCHORED, FEASIBILITY
-from npkl_models.certify.certificate import ALARM, Certificate
-from npkl_models.certify.rays import infeasible
-from npkl_models.certify.recession import unbounded
-from npkl_models.certify.repairs import NO_REPAIR
+from npkl_models.certificates.bounds import ANCHORED, FEASIBILITY
+from npkl_models.certificates.certificate import ALARM, Certificate
+from npkl_models.certificates.rays import infeasible
+from npkl_models.certificates.recession import unbounded
+from npkl_models.certificates.repairs import NO_REPAIR
 from npkl_models.errors import OutOfRangeError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers

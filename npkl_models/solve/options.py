@@ -13,7 +13,7 @@ import numpy as np
 
 from npkl_models.answer.history import Iterate
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.bounds import FEASIBILITY
+from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers

@@ -15,9 +15,9 @@ import npkl_models.interrupts as interrupts
 from npkl_models import kernel
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
-from npkl_models.certify.bounds import CertifyOptions
-from npkl_models.certify.certificate import Budget, Certificate, inward
-from npkl_models.certify.prove import prove
+from npkl_models.certificates.bounds import CertifyOptions
+from npkl_models.certificates.certificate import Budget, Certificate, inward
+from npkl_models.certificates.prove import prove
 from npkl_models.kernel import Anchor
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import clock

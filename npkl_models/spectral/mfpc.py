@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.points import as_factor
+from npkl_models.certificates.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.shared_slack import onto_simplex

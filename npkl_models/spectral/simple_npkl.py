@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certify.certificate import relative_gap
+from npkl_models.certificates.certificate import relative_gap
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.multipliers import Multipliers

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import congruence
+from npkl_models.certificates import congruence
 from npkl_models.data.synthetic import swiss_roll
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify.rays import infeasible
+from npkl_models.certificates.rays import infeasible
 
 N = 4
 DIFFERENCES = (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import points
+from npkl_models.certificates import points
 from npkl_models.feasibility import residual
 from npkl_models.feasibility.restoration import restored
 from npkl_models.model.regularizers import NoRegularizer

@@ -257,7 +257,7 @@ def test_registries_hold_every_class():
 
 LONGEST_FILE, LONGEST_FUNCTION, MOST_BRANCHES, MOST_PARAMETERS = 320, 60, 15, 8
 ALLOWED = {
-    ("certify/prove.py", "certify"), ("crosscheck/run.py", "crosscheck"),
+    ("solve/outside.py", "certify"), ("crosscheck/run.py", "crosscheck"),
 }  # fmt: skip
 """Public functions whose parameters are keywords, one for each thing that may be asked."""
 

@@ -125,10 +125,10 @@ def test_a_stub_says_what_it_imports(path):
 def test_functions_keep_their_names_beside_rooms_of_the_same_name():
     """Whichever was imported first: the room `solve`, or the function `solve` in it."""
     code = """
-import npkl_models.solve.cost, npkl_models.certify.bounds, npkl_models.crosscheck.table
+import npkl_models.solve.cost, npkl_models.certificates.bounds, npkl_models.crosscheck.table
 import npkl_models as nm
 before = [nm.solve, nm.certify, nm.crosscheck]
-import npkl_models.solve.choice, npkl_models.certify.prove, npkl_models.crosscheck.run
+import npkl_models.solve.choice, npkl_models.certificates.prove, npkl_models.crosscheck.run
 from npkl_models import *
 assert before == [nm.solve, nm.certify, nm.crosscheck] == [solve, certify, crosscheck]
 assert all(map(callable, before))

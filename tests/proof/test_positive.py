@@ -61,7 +61,7 @@ def test_past_the_deadline_what_is_known_is_still_a_bound(monkeypatch):
 
 
 def test_wide_answers_are_judged_by_the_whole_spectrum(monkeypatch):
-    from npkl_models.certify import bounds
+    from npkl_models.certificates import bounds
 
     problem = simple("squared_hinge", n=120, trace_bound=50.0)
     solution = problem.solve("simple_npkl")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from problems import weak_groups
 
-from npkl_models.certify import bounds as certificate
+from npkl_models.certificates import bounds as certificate
 from npkl_models.linalg import LowRankUpdate, longest_row, norm_bound, orthonormal_range
 from npkl_models.proof import bounds, localised
 from npkl_models.proof.eigenbound import Query

@@ -7,7 +7,7 @@ import pytest
 from problems import KINDS, side_information
 
 import npkl_models as nm
-from npkl_models.certify.certificate import bracket
+from npkl_models.certificates.certificate import bracket
 
 
 @pytest.mark.parametrize("kind", KINDS)

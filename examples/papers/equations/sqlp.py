@@ -17,7 +17,7 @@ SAME = (f"{TESTS}::test_the_program_in_vec_has_the_same_optimum",)
 BACKGROUND = "Not needed: background. The library learns a matrix, not a function; new points come by `Solution.extend`."
 
 ROWS = (
-    Row("Definition 1", "Positive semidefinite matrices.", ("npkl_models.Certificate",), ("tests/certify/test_certificate.py::test_every_rigour_on_every_problem",), "", "A certificate proves that its slack matrix is one, or says how far it can tell."),
+    Row("Definition 1", "Positive semidefinite matrices.", ("npkl_models.Certificate",), ("tests/certificates/test_certificate.py::test_every_rigour_on_every_problem",), "", "A certificate proves that its slack matrix is one, or says how far it can tell."),
     Row("Definition 2", "The Gram matrix of a kernel on points.", ("npkl_models.Solution",), ("tests/model/test_functionals.py::test_faces_of_a_functional_agree",), "1e-6", "Of the rows of a factor."),
     Row("(2.1)", "Its entries.", ("npkl_models.Entries",), ("tests/model/test_functionals.py::test_faces_of_a_functional_agree",), "1e-6"),
     Row("Definition 3", "Positive semidefinite kernel functions.", (), (), "", BACKGROUND),

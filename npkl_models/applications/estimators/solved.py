@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.estimators.given import GIVEN, equal, recognised
-from npkl_models.certify.certificate import Certificate
+from npkl_models.certificates.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.certify.points import as_factor
+from npkl_models.certificates.points import as_factor
 from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.centred_system import restorable

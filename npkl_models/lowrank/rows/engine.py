@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.certify.repairs import definite
+from npkl_models.certificates.repairs import definite
 from npkl_models.feasibility.anchored import split
 from npkl_models.feasibility.restoration import rescaled
 from npkl_models.linalg import TINY, Array, LowRankUpdate, Matrix, aligned, frobenius

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 import npkl_models.show.plots.style as style
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import together
+from npkl_models.certificates.certificate import together
 from npkl_models.errors import ProblemError, chosen, optional
 from npkl_models.linalg import Array, Index, Mask
 

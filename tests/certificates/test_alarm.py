@@ -16,7 +16,7 @@ PROBLEM = nm.Problem(np.eye(3), PAIR)
 def false_bound(monkeypatch):
     """A dual side whose conjugate lies: its bound is one above every objective."""
     nm.certify(PROBLEM, np.ones((3, 1)))
-    prove = sys.modules["npkl_models.certify.prove"]
+    prove = sys.modules["npkl_models.certificates.prove"]
     own = prove._one_side
 
     def lying(problem, y, V, objective, upper, demand):

@@ -590,7 +590,7 @@ def test_rounding_in_the_derivative_of_equalities_proves_nothing():
 @pytest.mark.parametrize("d", [1e-8, 1e-15, 1e-20])
 def test_a_row_that_is_almost_zero_is_no_ray(d):
     """K_00 = 1: the objective is at least -sqrt(K_11) + d K_11 >= -1 / (4 d)."""
-    from npkl_models.certify.recession import unbounded
+    from npkl_models.certificates.recession import unbounded
 
     P = Problem(np.array([[0, -0.5], [-0.5, d]]), [Eq(E(2, ([0], [0])), [1.0])])
     V = np.array([[1.0], [0.5 / d]])

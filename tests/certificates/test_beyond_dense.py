@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import bounds as certify_bounds
+from npkl_models.certificates import bounds as certify_bounds
 from npkl_models.formulations.known_distances import radio_network
 from npkl_models.model import facts
 from npkl_models.proof import bounds, factorisation

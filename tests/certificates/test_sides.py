@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import rays
+from npkl_models.certificates import rays
 from npkl_models.feasibility import restoration
 from npkl_models.feasibility.restoration import SLACK
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
+from scipy.optimize import lsq_linear, minimize
+from scipy.sparse.linalg import lsmr
 
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.functional import Functional
@@ -15,7 +18,8 @@ KINK = 1e-4  # a value this close to a kink may have any subgradient of the kink
 ACTIVE = 1e-6  # relative distance at which a bound may count as reached
 ACTIVE_SET = 400  # largest number of unknowns for an active-set method
 DENSE_ENTRIES = 4e6
-STEPS = 300  # of the quasi-Newton method for larger problems
+STEPS = 300  # of an iterative method for larger problems
+DEPENDENT = 1e-9  # relative singular value below which columns count as dependent: points are no sharper
 
 
 def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE) -> Multipliers:
@@ -48,19 +52,34 @@ def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE) ->
     return y
 
 
-def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
-    """argmin |A x - b|^2 between bounds, approximately, for many unknowns."""
-    from scipy.optimize import minimize
+def _least_norm(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
+    """The x of least norm among those between bounds that minimise |A x - b|, nearly.
 
-    start = np.clip(np.zeros(A.shape[1]), *bounds)
+    Columns depend on each other where constraints are redundant. Any other solution may have huge numbers,
+    which cancel in A x but not in a slack that rounding or an inexact point perturbs.
+    """
+    small = A.shape[1] <= ACTIVE_SET and A.shape[0] * A.shape[1] <= DENSE_ENTRIES
+    if np.isinf(np.concatenate(bounds)).all():
+        if small:
+            return np.asarray(scipy.linalg.lstsq(A.toarray(), b, cond=DEPENDENT, lapack_driver="gelsy")[0])
+        return np.asarray(lsmr(A, b, atol=1e-14, btol=1e-14, conlim=1 / DEPENDENT, maxiter=STEPS)[0])
+    ridge = DEPENDENT * sp.linalg.norm(A) * sp.eye_array(A.shape[1])
+    A, b = sp.csr_array(sp.vstack([A, ridge])), np.concatenate([b, np.zeros(A.shape[1])])
+    if small:
+        return np.asarray(lsq_linear(A.toarray(), b, bounds, method="bvls", tol=1e-14).x)
+    return _descended(A, b, bounds)
+
+
+def _descended(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
+    """argmin |A x - b|^2 between bounds, approximately, for many unknowns."""
 
     def half(x: Array) -> tuple[float, Array]:
         rest = A @ x - b
         return 0.5 * float(rest @ rest), A.T @ rest
 
     found = minimize(
-        half, start, jac=True, method="L-BFGS-B", bounds=list(zip(*bounds, strict=True)),
-        options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+        half, np.clip(np.zeros(A.shape[1]), *bounds), jac=True, method="L-BFGS-B",
+        bounds=list(zip(*bounds, strict=True)), options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
     )  # fmt: skip
     return np.clip(found.x, *bounds)
 
@@ -101,8 +120,6 @@ class _Unknowns:
 
     def solve(self, offset: Array) -> None:
         """Solve for the open multipliers and set them; nothing changes if a number is not finite."""
-        from scipy.optimize import lsq_linear
-
         columns, owners, places, low, high = zip(*self.blocks, strict=True)
         A, b = sp.hstack(columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
@@ -112,10 +129,7 @@ class _Unknowns:
         bounds = np.concatenate(low), np.concatenate(high)
         if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
             return
-        if A.shape[1] <= ACTIVE_SET and A.shape[0] * A.shape[1] <= DENSE_ENTRIES:
-            x = lsq_linear(A.toarray(), b, bounds, method="bvls", tol=1e-14).x
-        else:
-            x = _bounded_least_squares(A, b, bounds)
+        x = _least_norm(A, b, bounds)
         cuts = np.cumsum([where.size for where in places])[:-1]
         for y, where, own in zip(owners, places, np.split(x, cuts), strict=True):
             y[where] = own

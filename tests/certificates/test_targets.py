@@ -9,9 +9,9 @@ from adversary import exact
 from adversary.given import Exact
 
 import npkl_models as nm
-from npkl_models.certify.bounds import Dual
-from npkl_models.certify.points import Given, read_point
-from npkl_models.certify.targets import Target, _trace_of_slack, gap_for, target_of
+from npkl_models.certificates.bounds import Dual
+from npkl_models.certificates.points import Given, read_point
+from npkl_models.certificates.targets import Target, _trace_of_slack, gap_for, target_of
 from npkl_models.model.misses import Miss
 from npkl_models.proof.eigenbound import EigenBound
 

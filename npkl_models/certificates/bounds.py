@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models import kernel
-from npkl_models.certify.repairs import NO_NEED, NO_REPAIR, best_repair, diagonal_price
+from npkl_models.certificates.repairs import NO_NEED, NO_REPAIR, best_repair, diagonal_price
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.feasibility.anchored import split
 from npkl_models.kernel import NO_BOUND, Anchor, Bound, Floor, Slack
@@ -53,7 +53,7 @@ class Dual:
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """The options of a certificate (see `npkl_models.certify.prove.certify`) and what may help to make it."""
+    """The options of a certificate (see `npkl_models.certificates.prove.certify`) and what may help to make it."""
 
     method: str
     tol: float

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify.slater import raised_squares, strictly_feasible
+from npkl_models.certificates.slater import raised_squares, strictly_feasible
 from npkl_models.formulations.known_distances import radio_network
 
 BACKENDS = ("burer_monteiro", "hybrid", "interior")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 import npkl_models as nm
-from npkl_models.certify import fallbacks
-from npkl_models.certify.bounds import CertifyOptions, bound_from
+from npkl_models.certificates import fallbacks
+from npkl_models.certificates.bounds import CertifyOptions, bound_from
 
 
 def test_what_the_slack_of_the_anchored_points_misses_is_paid(monkeypatch):

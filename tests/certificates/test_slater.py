@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify.slater import slater, strictly_feasible
+from npkl_models.certificates.slater import slater, strictly_feasible
 from npkl_models.model.facts import cost_floor
 
 
@@ -105,7 +105,7 @@ def test_a_long_path_is_certified_without_a_shift(seed):
 @pytest.mark.parametrize("n", [100, 130])
 @pytest.mark.parametrize("method", ["auto", "cholesky"])
 def test_a_center_is_found_on_both_sides_of_the_dense_spectrum(n, method, monkeypatch):
-    monkeypatch.setattr(sys.modules["npkl_models.certify.slater"], "DENSE_SPECTRUM", 110)
+    monkeypatch.setattr(sys.modules["npkl_models.certificates.slater"], "DENSE_SPECTRUM", 110)
     problem = nm.npkl(*ring(n, must=n // 5, cannot=n // 5), loss="hinge")
     center, mu = strictly_feasible(problem)
     assert 0 < mu <= np.linalg.eigvalsh(problem.slack(center).toarray())[0]
@@ -141,7 +141,7 @@ def test_a_certificate_that_needs_no_slater_point_searches_none(monkeypatch):
         return nm.npkl(nm.laplacian(X), nm.Pairs.from_labels(X[:, 0] > 0, 100, 100, 1), gamma=1.0)
 
     found, searched = stated().solve("interior", tol=1e-8), []
-    module = sys.modules["npkl_models.certify.slater"]
+    module = sys.modules["npkl_models.certificates.slater"]
     monkeypatch.setattr(module, "_raised", lambda *given: searched.append(given))
     certificate = nm.certify(stated(), found.V, multipliers=found.multipliers)
     assert certificate.relative_gap <= 1e-6

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from problems import outlying
 
 import npkl_models as nm
-from npkl_models.certify import repairs
+from npkl_models.certificates import repairs
 
 
 def loosely_tied(bulk=1_100, groups=12, size=8, weak=1e-3):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from npkl_models import kernel
-from npkl_models.certify.bounds import FEASIBILITY, CertifyOptions, Dual, bound_from
-from npkl_models.certify.certificate import ALARM, CERTIFIED, Certificate, outward, relative_gap
-from npkl_models.certify.points import Given, read_point
-from npkl_models.certify.recover import recover_multipliers
-from npkl_models.errors import OutOfRangeError, SolverError, instance
+from npkl_models.certificates.bounds import FEASIBILITY, CertifyOptions, Dual, bound_from
+from npkl_models.certificates.certificate import ALARM, CERTIFIED, Certificate, outward, relative_gap
+from npkl_models.certificates.points import Given, read_point
+from npkl_models.certificates.recover import recover_multipliers
+from npkl_models.errors import OutOfRangeError, SolverError
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.restoration import restored
 from npkl_models.kernel import Target
@@ -25,65 +24,12 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units
 
 
-def certify(
-    problem: Statement,
-    point: Any,
-    multipliers: Multipliers | None = None,
-    *,
-    kind: str = "auto",
-    method: str = "auto",
-    tol: float = 1e-6,
-    failure_probability: float = 1e-6,
-    random_state: int | None = None,
-    quick: bool = False,
-    feasibility: float = FEASIBILITY,
-) -> Certificate:
-    """Certify a point from any source: bound the optimum of the problem and the gap of the point.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    point : Solution, or ndarray of shape (n, r) or (n, n)
-        A solution, a factor V or a kernel K. It is judged as it is given, and never moved.
-    multipliers : Multipliers, optional
-        A dual point; by default that of the solution, or one recovered from the point.
-    kind : {"auto", "factor", "kernel"}
-        Meaning of an array. "auto" treats an n x n array as a kernel, which must be symmetric, and any other
-        array as a factor.
-    method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
-        Method that bounds the smallest eigenvalue; see `npkl_models.proof.bounds.min_eigenvalue`.
-    tol : float
-        Target of the relative gap; iterative methods stop once it is reached.
-    failure_probability : float
-        Probability that a randomised bound may fail.
-    random_state : int, optional
-        Seed of the random starts, which then depend on it and on the tested matrix; None takes any seed.
-    quick : bool
-        Whether to give up a sharp bound as soon as it is clear that the point is not optimal.
-    feasibility : float
-        Largest violation of the constraints, relative to their data, and largest negative part of a kernel,
-        relative to its largest eigenvalue, of a point that counts as feasible.
-
-    Raises
-    ------
-    ProblemError
-        If the point has a wrong shape, is not finite, or is too large for a finite objective, or if the
-        multipliers do not fit.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> problem = nm.npkl([[1.0, -0.9], [-0.9, 1.0]], nm.Pairs(2, [(0, 1)], None))
-    >>> solution = problem.solve(tol=1e-9)
-    >>> nm.certify(problem, solution.K).certifies(1e-6)
-    True
-    >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)
-    False
-    """
-    instance(problem, Statement, "problem")
-    demand = CertifyOptions(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
-    return prove(problem, point, multipliers, kind, demand)
+def known(
+    problem: Statement, V: Array, y: Multipliers | None, tol: float = 1e-6, feasibility: float = FEASIBILITY
+) -> Certificate:  # fmt: skip
+    """The certificate of a factor with the multipliers that are known, or those of least norm."""
+    demand = CertifyOptions("auto", tol, 1e-6, None, False, feasibility=feasibility)
+    return prove(problem, V, y, "factor", demand)
 
 
 def prove(
@@ -121,6 +67,7 @@ def _certify(
         y = face.fold(units.inner_multipliers(units.whole.as_multipliers(multipliers)))
     if demand.restoring:
         given = Given(restored(face.problem, given.V, steps=not demand.quick))
+    source = "least norm" if y is None else "given"
     target, dual = _both_sides(face.problem, given, y, demand)
     found = misses(problem, given.V, given.K)
     gap, share = _gap(face.problem, target, dual)
@@ -140,7 +87,7 @@ def _certify(
         min_eigenvalue=dual.min_eigenvalue, rigour=rigour, repair=repair,
         failure_probability=demand.failure_probability if rigour == "probable" else 0.0,
         violation=violation, missed=missed, point_min_eigenvalue=given.min_eigenvalue,
-        indefinite=given.indefinite, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
+        indefinite=given.indefinite, source=source, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
         multipliers=face.unfold(dual.y), point=given.V, direction=face.problem.lift(dual.direction),
     )  # fmt: skip
 

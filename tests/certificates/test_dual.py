@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import bounds
-from npkl_models.certify.bounds import CertifyOptions, Dual, bound_from
-from npkl_models.certify.fallbacks import by_signs
+from npkl_models.certificates import bounds
+from npkl_models.certificates.bounds import CertifyOptions, Dual, bound_from
+from npkl_models.certificates.fallbacks import by_signs
 from npkl_models.linalg import norm_bound
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.proof.eigenbound import EigenBound

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify.bounds import generator_of
+from npkl_models.certificates.bounds import generator_of
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 
@@ -51,7 +51,7 @@ def hidden(kind, n, seed):
 
 @pytest.mark.parametrize("kind", ["one", "tiny", "deep"])
 def test_bounds_hold_at_a_fixed_seed(kind):
-    """A slice of ``python tests/certify/chance.py``."""
+    """A slice of ``python tests/certificates/chance.py``."""
     from certify.chance import count
 
     assert count(kind, 20, seed=0)["false"] == 0

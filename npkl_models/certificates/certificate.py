@@ -65,6 +65,8 @@ class Certificate(Owner):
         Smallest eigenvalue of a given kernel, if it is below zero by more than rounding.
     indefinite : float
         The absolute value of this eigenvalue, relative to the largest eigenvalue.
+    source : {"given", "least norm", "a solve"}
+        Where the multipliers came from: the caller or solver, the point, or a solve of the problem.
     feasibility : float
         Largest violation, and largest share of the negative part of a kernel, of a point that counts as
         feasible.
@@ -101,6 +103,7 @@ class Certificate(Owner):
     missed: str
     point_min_eigenvalue: float
     indefinite: float
+    source: str
     feasibility: float
     seconds: float
     multipliers: Multipliers = field(repr=False)

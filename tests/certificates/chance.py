@@ -1,4 +1,4 @@
-"""How often a probable bound fails at a fixed seed: ``python tests/certify/chance.py --spectra 2000``.
+"""How often a probable bound fails at a fixed seed: ``python tests/certificates/chance.py --spectra 2000``.
 
 Spectra that are built against Lanczos: one eigenvalue far below a cluster, many close to the lowest, a lowest
 vector that is orthogonal to the starts of matrices with the same degrees and the same numbers. A bound fails if
@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.bounds import generator_of
+from npkl_models.certificates.bounds import generator_of
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 

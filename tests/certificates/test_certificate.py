@@ -7,10 +7,10 @@ from problems import KINDS, side_information
 
 import npkl_models as nm
 from npkl_models import linalg
-from npkl_models.certify.certificate import MEANING, in_words
-from npkl_models.certify.fallbacks import ANCHORED, PLACED
-from npkl_models.certify.lifting import RAISED_ON_RANGE
-from npkl_models.certify.repairs import REPAIRS
+from npkl_models.certificates.certificate import MEANING, in_words
+from npkl_models.certificates.fallbacks import ANCHORED, PLACED
+from npkl_models.certificates.lifting import RAISED_ON_RANGE
+from npkl_models.certificates.repairs import REPAIRS
 from npkl_models.model.facts import trace_bound
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
@@ -97,7 +97,7 @@ def test_no_repair_means_no_bound_and_says_so():
 @pytest.mark.parametrize("kind", ["B2:hinge", "B4:square", "G2:squared_hinge", "B1:hinge"])
 def test_trace_power_bound_from_the_low_rank_part_alone(small, exact, monkeypatch, kind):
     """Beyond the order of a full eigendecomposition the bound comes from S + P + eps I >= 0."""
-    from npkl_models.certify import bounds
+    from npkl_models.certificates import bounds
 
     full = nm.certify(small(kind), exact(kind))
     monkeypatch.setattr(bounds, "FULL", 10)
@@ -157,9 +157,9 @@ def test_an_estimate_does_not_replace_a_bound(small, monkeypatch):
     """Of several guesses at the active rows: a larger number that proves nothing is no better."""
     from dataclasses import replace
 
-    from npkl_models.certify import bounds
+    from npkl_models.certificates import bounds
 
-    module, problem = __import__("sys").modules["npkl_models.certify.prove"], small("row:linear")
+    module, problem = __import__("sys").modules["npkl_models.certificates.prove"], small("row:linear")
     best, count = problem.solve("interior"), []
 
     def bound_from(*given):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from npkl_models import kernel
-from npkl_models.certify.slater import NEARLY, ascended, strictly_feasible
+from npkl_models.certificates.slater import NEARLY, ascended, strictly_feasible
 from npkl_models.kernel import Anchor, Floor
 from npkl_models.linalg import Array, Index, Mask, norm_bound
 from npkl_models.model.conjugates import projected

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import repairs
-from npkl_models.certify.lifting import RAISED_ON_RANGE, raise_on_range
+from npkl_models.certificates import repairs
+from npkl_models.certificates.lifting import RAISED_ON_RANGE, raise_on_range
 from npkl_models.linalg import orthonormal_range
 from npkl_models.model import rounding
 

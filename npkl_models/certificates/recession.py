@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models import kernel
-from npkl_models.certify.bounds import FEASIBILITY
-from npkl_models.certify.rays import in_binary_units, nearest_factors
+from npkl_models.certificates.bounds import FEASIBILITY
+from npkl_models.certificates.rays import in_binary_units, nearest_factors
 from npkl_models.feasibility.faces import face_of
 from npkl_models.feasibility.residual import zero_over
 from npkl_models.feasibility.restoration import restored

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import recession
-from npkl_models.certify.recession import unbounded
+from npkl_models.certificates import recession
+from npkl_models.certificates.recession import unbounded
 
 
 def square(functional, target=0.0):

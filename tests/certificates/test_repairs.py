@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify import repairs
+from npkl_models.certificates import repairs
 from npkl_models.linalg import dense
 from npkl_models.model import facts
 from npkl_models.model.regularizers import NoRegularizer

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models import kernel
-from npkl_models.certify.bounds import CertifyOptions, bound_from
-from npkl_models.certify.slater import NEARLY
+from npkl_models.certificates.bounds import CertifyOptions, bound_from
+from npkl_models.certificates.slater import NEARLY
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.faces import LARGEST, complement, face_of
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, zero_over
