@@ -43,7 +43,9 @@ def test_no_riddle_and_one_spelling(page):
 
 def test_no_page_says_that_a_given_point_is_moved():
     every = [*PAGES, *(ROOT / "docs").rglob("*.ipynb"), *(ROOT / "examples").rglob("*.py")]
-    moves = re.compile(r"\bcertify\W+(first )?(restor|repair|mov|project|shrink|symmetris)e?s (the|a|your) point")
+    moves = re.compile(
+        r"\bcertify\W+(first )?(restor|repair|mov|project|shrink|symmetris)e?s (the|a|your) point"
+    )
     assert not [page for page in every if moves.search(page.read_text())]
 
 
