@@ -94,7 +94,8 @@ def signed(part: Constraint, dual: Any) -> Array:
 def _names(problem: Statement) -> list[str]:
     """A name for each term: its own, with a number if another one has it, too."""
     names = [term.name for term in problem.terms]
-    return [name if names.count(name) == 1 else f"{name} {k}" for k, name in enumerate(names)]
+    told = [name if names.count(name) == 1 else f"{name} {k}" for k, name in enumerate(names)]
+    return told if len({*told}) == len(told) else [f"{name} {k}" for k, name in enumerate(names)]
 
 
 def read_cvxpy(problem: Statement, program: Any) -> tuple[Array, Multipliers]:

@@ -78,6 +78,12 @@ class BoxLoss(Loss):
             object.__setattr__(self, name, value)
 
     @property
+    def row(self) -> tuple[object, ...]:
+        """The numbers that make the loss, in a unit in which a finite upper end of a slope is one."""
+        unit = self.high if self.q > 0 and 0 < self.high < np.inf else 1.0
+        return self.low / unit, self.high / unit, self.q, self.signed, self.about
+
+    @property
     def _latex_conjugate(self) -> str:
         share = rf"\frac{{y^2}}{{{2 / self.q:g} w}}" if self.q > 0 else ""
         linear = {0.0: "", 1.0: "t y"}.get(self.about, f"{self.about:g} t y")

@@ -110,7 +110,7 @@ def _functional(
 
 def _described(loss: Loss) -> Header:
     """The name of a loss, with its numbers if these alone make it."""
-    if isinstance(loss, BoxLoss):
+    if type(loss) is BoxLoss:
         return asdict(loss)
     if type(LOSSES.get(loss.name)) is not type(loss):
         raise ProblemError(f"only losses in LOSSES, and any BoxLoss, can be saved, got {loss!r}")

@@ -207,7 +207,9 @@ def test_the_message_names_the_backends_that_answered_and_not_the_choice_for_the
     problem = nm.npkl(nm.laplacian(X, 3, shift=0.1), pairs, loss="square")
     found, alike = problem.solve(), parts().solve()
     assert (nm.choose_backend(problem).name, found.backend) == ("interior", "bcd, interior")
-    assert found.message == "backend chosen: bcd, interior\npresolve split the problem into 2 independent parts"
+    assert (
+        found.message == "backend chosen: bcd, interior\npresolve split the problem into 2 independent parts"
+    )
     assert alike.message.startswith(f"backend chosen: {alike.backend}\n")
     turned = type("Turned", (nm.Portfolio,), {"stages": lambda *_: [("hybrid", np.inf)]})()
     assert "backend chosen: hybrid" in hard().solve(turned, max_iter=3).message
