@@ -57,7 +57,7 @@ OWN = (BoxLoss, Logistic, SharedSlack)
 
 
 def known_as(loss: Loss) -> str | None:
-    """The name in `LOSSES` of the loss that this is, in any units, whatever it calls itself; None for others."""
+    """The name in `LOSSES` of the loss that this is, whatever it calls itself; None for others."""
     return next((name for name, own in LOSSES.items() if _same(loss, own)), None)
 
 

@@ -54,7 +54,7 @@ def _of_points(problem: Statement) -> bool:
 
 
 def joined_by_distances(terms: Iterable[Term], steep: bool = False) -> list[Index]:
-    """The pairs (., 2) of each term of distances that may not grow at no cost; ``steep``: at any linear gain."""
+    """The pairs (., 2) of each term of distances that may not grow for free, or, ``steep``, for any gain."""
     out = []
     for term in terms:
         upper = term.domain[1]
