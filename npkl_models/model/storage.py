@@ -69,7 +69,7 @@ def pack(
 
 def unpack(header: Header, data: Arrays) -> Header:
     """The parts of a problem by their names, from the header and arrays of `pack`."""
-    n = whole(header, "n", 2)
+    n = whole(header, "n", 1)
     cost = sp.coo_array((data["cost.data"], (data["cost.row"], data["cost.col"])), shape=(n, n))
     terms: list[LossTerm | Constraint] = []
     for k, part in enumerate(header["parts"]):
@@ -147,7 +147,7 @@ def _made(described: Header, known: dict[str, Any]) -> Any:
 
 def check(header: Header, archive: Archive) -> None:
     """Raise an error for arrays that the header does not describe, or that are too large for its parts."""
-    n, shapes = whole(header, "n", 2), {**archive.shapes}
+    n, shapes = whole(header, "n", 1), {**archive.shapes}
     if n > max(FEW, archive.numbers):
         raise ProblemError(f"field 'n' must be at most the numbers of the file, {archive.numbers}, got {n}")
     del shapes[saved.HEADER]
