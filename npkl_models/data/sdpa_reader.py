@@ -95,10 +95,10 @@ class Reader:
 def refuse_more(path: Path, text: str) -> None:
     """Raise a ProblemError if comments ask for whole numbers or a rank of 1, as those of SCIP-SDP do."""
     if (found := MORE.search(text)) is not None:
-        above = text[: found.end(1)].splitlines()
+        lines, at = text.splitlines(), len(text[: found.end(1)].splitlines())
         asked = "whole numbers" if found[1].upper() == "INT" else "matrices of rank 1"
         raise ProblemError(
-            f"{path}, line {len(above)}: must ask for no {asked}, got {above[-1].strip()!r} and numbers below it; "
+            f"{path}, line {at}: must ask for no {asked}, got {lines[at - 1].strip()[:60]!r} and numbers; "
             "without these lines the file states a relaxation, whose optimum is a bound"
         )
 
