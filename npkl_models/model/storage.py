@@ -87,7 +87,7 @@ def unpack(header: Header, data: Arrays) -> Header:
     Q = data.get("basis")
     if "basis.data" in data:
         ends = (data["basis.row"], data["basis.col"])
-        Q = sp.csr_array((data["basis.data"], ends), shape=_basis_shape(data["basis.shape"].tolist(), n))
+        Q = sp.coo_array((data["basis.data"], ends), shape=_basis_shape(data["basis.shape"].tolist(), n))
     basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
         "cost": cost, "terms": terms, "basis": basis, "name": text(header, "name"),

@@ -142,3 +142,13 @@ def test_a_loss_that_is_not_separable_is_tried_as_a_whole():
     false = type("False", (Largest,), {"project": lambda self, y, t, w: np.clip(y, 0.0, w)})()
     with pytest.raises(nm.ProblemError, match="loss 'largest' must have value"):
         term(false)
+
+
+@pytest.mark.parametrize(("method", "backend", "told"), [
+    ("cvxpy_value", "sdp", lambda self, z, t: sum(z)), ("cvxpy_value", "sdp", lambda self, z, t: None),
+    ("cvxpy_conjugate", "sdp_dual", lambda self, y, t, w: y @ t),
+])  # fmt: skip
+def test_a_form_in_cvxpy_of_another_shape_is_named(method, backend, told):
+    problem = nm.Problem(np.eye(3), term(type("Wrong", (Absolute,), {method: told})()))
+    with pytest.raises(nm.ProblemError, match=f"^{method} of the loss 'absolute' must return an expression"):
+        problem.solve(backend)

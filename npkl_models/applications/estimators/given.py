@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from npkl_models.answer.extension import extend
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Index, Matrix
-from npkl_models.linalg.owned import real_matrix
+from npkl_models.linalg.owned import real_matrix, unrounded
 from npkl_models.model.graph import APART, lowest, weights_of_graph
 from npkl_models.model.reading import symmetric
 
@@ -71,7 +71,7 @@ def read(estimator: Any, X: Any, **options: Any) -> Any:
         import networkx
 
         X = networkx.to_scipy_sparse_array(X, format="csr")
-    X = real_matrix(X, "X") if sp.issparse(X) else X
+    X = real_matrix(X, "X") if sp.issparse(X) else unrounded(X, "X")
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options)
 
 
