@@ -120,7 +120,7 @@ def _unboundedness(problem: Statement) -> Iterator[Finding]:
         return
     if bool(np.all(diagonal_weight(problem) > 0)):
         return
-    if measures(problem) and not problem.constraints:  # of centred points: squares outgrow a penalty
+    if measures(problem):  # of centred points: squares outgrow a penalty
         ends = joined_by_distances(problem.losses, steep=problem.cost.nnz > 0)
         if not unjoined(ends, np.zeros(0, dtype=np.intp), problem.n).size:
             return

@@ -42,9 +42,11 @@ def compares(problem: Statement) -> bool:
 
 def measures(problem: Statement) -> bool:
     """Whether all values are distances but for anchors, no graph joins points, and no kernel is far off."""
-    fixed = problem.basis is not None and (problem.basis.centring or _anchors(problem)[0].size > 0)
+    anchored = _anchors(problem)[0].size > 0
+    fixed = anchored or (problem.basis is not None and problem.basis.centring)
     others = [part for part in problem.terms if not isinstance(part.functional, SquaredDistances)]
-    return bool(problem.losses) and fixed and _of_points(problem) and others == _holding(problem)
+    alone = others == (_holding(problem) if anchored else [])
+    return bool(problem.losses) and fixed and alone and _of_points(problem)
 
 
 def _of_points(problem: Statement) -> bool:
