@@ -42,7 +42,7 @@ class Solution(Owner):
     problem : Problem
         The problem that was solved.
     backend : str
-        Name of the backend.
+        Name of the backend; the names of all that answered parts of the problem, with commas between them.
     status : Status
         Status of the solution; OPTIMAL only if the certificate confirms it.
     V : ndarray of shape (n, r) or None

@@ -23,6 +23,7 @@ from npkl_models.formulations import colored_mvu, mvu
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.formulations.rigid import barycentric
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import unrounded
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -59,7 +60,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         if self.metric == GIVEN:
             raise ProblemError("metric must be a metric between points, got 'precomputed'")
         target = {} if y is None and not self.__sklearn_tags__().target_tags.required else {"y": y}
-        points = validate_data(self, X, **target, dtype=np.float64, ensure_min_samples=2)
+        points = validate_data(self, unrounded(X, "X"), **target, dtype=np.float64, ensure_min_samples=2)
         points, y = points if target else (points, None)
         self.n_neighbors_ = self._neighbors(len(points))
         self._learnt(self._solved(points, y), points)
@@ -74,7 +75,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
     def transform(self, X: Any) -> Array:
         """Coordinates (m x n_components) of points (m x d); a training point keeps its own coordinates."""
         check_is_fitted(self, "embedding_")
-        new = validate_data(self, X, dtype=np.float64, reset=False)
+        new = validate_data(self, unrounded(X, "X"), dtype=np.float64, reset=False)
         return like(X, np.concatenate(list(self._placed(new, self.embedding_, self._combined))))
 
     @property

@@ -16,6 +16,7 @@ from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_byt
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.constraint import Constraint
+from npkl_models.model.loss import Loss
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
@@ -69,13 +70,24 @@ def build(problem: Statement) -> Model:
     for term in problem.losses:
         z = cp.Variable(term.functional.size, name=f"z of {names[len(links)]}")
         links.append((z == term.functional.operator(Q) @ vector).set_label(names[len(links)]))
-        losses.append((term.weight / top) @ term.loss.cvxpy_value(z, term.target))
+        stated = term.loss.cvxpy_value(z, term.target)
+        if getattr(stated, "shape", None) != z.shape:
+            raise not_stated(term.loss, "cvxpy_value", f"an expression of shape {z.shape}", stated)
+        losses.append((term.weight / top) @ stated)
     if losses:
         objective = objective + gamma * cp.sum(cp.hstack(losses))
     for part, name in zip(problem.constraints, names[len(links) :], strict=True):
         links.append(relation(part, part.functional.operator(Q) @ vector, part.value).set_label(name))
     penalty, bounds = problem.regularizer.cvxpy_primal(K)
     return Model(cp.Problem(cp.Minimize(objective + penalty), [K >> 0, *links, *bounds]), K, links)
+
+
+def not_stated(loss: Loss, method: str, wanted: str, got: Any) -> ProblemError:
+    """The error about a method of a user's loss that returns something else in CVXPY."""
+    shape = f" of shape {got.shape}" if hasattr(got, "shape") else ""
+    return ProblemError(
+        f"{method} of the loss {loss.name!r} must return {wanted}, got {type(got).__name__}{shape}"
+    )
 
 
 def relation(part: Constraint, value: Any, bound: Array) -> Any:
@@ -94,7 +106,8 @@ def signed(part: Constraint, dual: Any) -> Array:
 def _names(problem: Statement) -> list[str]:
     """A name for each term: its own, with a number if another one has it, too."""
     names = [term.name for term in problem.terms]
-    return [name if names.count(name) == 1 else f"{name} {k}" for k, name in enumerate(names)]
+    told = [name if names.count(name) == 1 else f"{name} {k}" for k, name in enumerate(names)]
+    return told if len({*told}) == len(told) else [f"{name} {k}" for k, name in enumerate(names)]
 
 
 def read_cvxpy(problem: Statement, program: Any) -> tuple[Array, Multipliers]:

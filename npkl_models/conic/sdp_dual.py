@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from npkl_models.answer.solution import Status
 from npkl_models.conic.cost import dense_order, dual_cost, slack_cliques
 from npkl_models.conic.runner import ConicRun, Reader
-from npkl_models.conic.sdp import TAKES, describe_cones
+from npkl_models.conic.sdp import TAKES, describe_cones, not_stated
 from npkl_models.conic.solvers import ConicOptions, choose_solver
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.multipliers import Multipliers
@@ -54,9 +54,12 @@ def build(problem: Statement) -> DualModel:
             paid.append(part.value @ own)
             constraints += [] if part.equal else [own >= 0 if upper else own <= 0]
         else:
-            conjugate, domain = part.loss.cvxpy_conjugate(own, part.target, part.weight)
-            paid.append(conjugate)
-            constraints += domain
+            stated = part.loss.cvxpy_conjugate(own, part.target, part.weight)
+            if not (isinstance(stated, tuple) and len(stated) == 2 and isinstance(stated[1], list)):
+                wanted = "an expression and a list of constraints"
+                raise not_stated(part.loss, "cvxpy_conjugate", wanted, stated)
+            paid.append(stated[0])
+            constraints += stated[1]
     support = problem.regularizer.cvxpy_support(S)
     slack = 0.5 * (support.slack + support.slack.T) >> 0
     every = [slack, *constraints, *support.constraints]

@@ -64,7 +64,7 @@ def trace_power(problem: Problem, parameter: str) -> Regularizer:
     """The regulariser of a problem, if it has the parameter."""
     R = problem.regularizer
     if R.spectral is None or getattr(R, parameter, None) is None:
-        if parameter == "penalty" and problem.name == "distances":
+        if parameter == "penalty" and R.vacuous and not problem.cost.nnz:
             raise ProblemError("a path along penalty must begin with a penalty that is not 0, got 0")
         raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
     return R

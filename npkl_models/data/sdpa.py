@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.data.sdpa_reader import read_program
+from npkl_models.data.sdpa_reader import read_program, refuse_more
 from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.feasibility.faces import Face, face_of
 from npkl_models.files import saved
@@ -123,11 +123,13 @@ def from_sdpa(path: str | Path, cls: type[S]) -> S:
     Raises
     ------
     ProblemError
-        If the file has another form; the message names the line.
+        If the file has another form, or asks for whole numbers or matrices of rank 1 in its comments, as
+        files of SCIP-SDP do. The message names the line.
     """
     path = Path(path)
     with gate(path, "a file in SDPA's sparse format"):
         text = text_of(path)
+        refuse_more(path, text)
         if not text.startswith(f"*{MARK}\n"):
             if MARK.split()[0] in text[: 2 * len(MARK)] or re.match(rf"\*[A-Za-z0-9+/]{{{WIDTH}}}\s", text):
                 raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, got another first line")

@@ -27,6 +27,8 @@ EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LEADING = re.compile(NUMBER.pattern + r"(?=$|[^0-9.eE+-])")
 
+MORE = re.compile(r"(?:^|[\r\n])[ \t]*\*[ \t]*(INT|RANK1)[^\r\n]*\s+\*[ \t]*[0-9]+[ \t]*(?=[\r\n]|$)", re.I)
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -90,6 +92,17 @@ class Reader:
         return found
 
 
+def refuse_more(path: Path, text: str) -> None:
+    """Raise a ProblemError if comments ask for whole numbers or a rank of 1, as those of SCIP-SDP do."""
+    if (found := MORE.search(text)) is not None:
+        lines, at = text.splitlines(), len(text[: found.end(1)].splitlines())
+        asked = "whole numbers" if found[1].upper() == "INT" else "matrices of rank 1"
+        raise ProblemError(
+            f"{path}, line {at}: must ask for no {asked}, got {lines[at - 1].strip()[:60]!r} and numbers; "
+            "without these lines the file states a relaxation, whose optimum is a bound"
+        )
+
+
 def read_program(path: Path, text: str) -> Program:
     """The program of a file.
 
@@ -111,8 +124,8 @@ def read_program(path: Path, text: str) -> Program:
         raise reader.fail("must have whole numbers as the orders of the blocks")
     orders = np.array(blocks, dtype=np.int64)
     total = int(np.abs(orders.astype(float)).sum())
-    if not 2 <= total <= most:
-        raise reader.fail(f"the orders of the blocks must add up to 2 or more, and to at most {most}")
+    if not 1 <= total <= most:
+        raise reader.fail(f"the orders of the blocks must add up to 1 or more, and to at most {most}")
     c = np.array(reader.numbers(m, "values c of the constraints"), dtype=float)
     if not np.isfinite(c).all():
         raise reader.fail("must have finite numbers as the values c of the constraints")

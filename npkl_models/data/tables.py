@@ -19,6 +19,7 @@ from npkl_models.errors import ProblemError, calling
 from npkl_models.files.arrays import opened
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import KNOWN, WORDS, is_label, labelled, sign
 
@@ -212,7 +213,7 @@ def _array(path: Path, X: Array) -> Array:
         raise ProblemError(f"{path} must hold real numbers, got complex ones")
     if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:
         raise ProblemError(f"{path} must hold numbers X of shape (n, d), got {X.dtype} of shape {X.shape}")
-    X = np.asarray(X, dtype=float)
+    X = real_array(X, f"X of {path}")
     if not np.isfinite(X).all():
         i, j = np.argwhere(~np.isfinite(X))[0].tolist()
         where = f"row {i + 1}, column {j + 1} of X"

@@ -11,7 +11,7 @@ from npkl_models.linalg import Array, dense, gram_eigenvalues
 from npkl_models.model.mistakes import ROUNDED
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.show.explain import dual_summands, explain, explain_dual, summands
+from npkl_models.show.explain import dual_summands, every_dual_summand, explain, explain_dual, summands
 from npkl_models.show.page import mathml
 
 LARGEST = 2_000
@@ -37,22 +37,24 @@ def numbers(problem: Statement, V: Array, y: Multipliers | Sequence[Array] | Non
     tiny = ROUNDED * (1.0 + float(np.abs(spectrum).max(initial=0.0)))
     support = R.support(np.where(np.abs(spectrum) <= tiny, 0.0, -spectrum))
     touching = float(np.sum(V * (S @ V))) + (penalty + support if np.isfinite(support) else 0.0)
-    losses, fenchel, told, bound = [], [], {"support of the regulariser": -support}, -support
+    losses, fenchel, told, bound = [], [], list[float](), -support
     for term, z, own in zip(problem.losses, zs, y.losses, strict=True):
         losses.append(term.value(z))
-        told[f"conjugates of the {term.name}"] = paid = -term.conjugate(own)
+        told.append(paid := -term.conjugate(own))
         fenchel.append(losses[-1] - paid - float(np.sum(own * z)))
         bound += paid
     for part, nu in zip(problem.constraints, y.constraints, strict=True):
-        told[f"values of the {part.name}"] = paid = -float(np.sum(part.value * nu))
+        told.append(paid := -float(np.sum(part.value * nu)))
         bound += paid
         if not part.equal:
             touching += float(nu @ (part.value - part.functional.value_of_factor(V)))
     primal = ([linear] if problem.cost.nnz else []) + losses
     primal += [penalty] if not R.vacuous and not R.constrains else []
+    every = zip((*told, -support), every_dual_summand(problem), strict=False)  # a support of zero has none
+    dual = [paid for paid, (_, latex, _) in every if latex]
     objective = linear + sum(losses) + penalty
     return {
-        "primal": primal, "dual": [told[name] for name, _ in dual_summands(problem)], "fenchel": fenchel,
+        "primal": primal, "dual": dual, "fenchel": fenchel,
         "objective": objective, "bound": bound, "gap": objective - bound, "violation": problem.violation(V),
         "complementarity": touching, "min_eigenvalue": float(spectrum[0]) if spectrum.size else 0.0,
     }  # fmt: skip

@@ -28,7 +28,10 @@ def whole(found: Mapping[str, Any], name: str, least: int = 0) -> int:
 
 def number(found: Mapping[str, Any], name: str) -> float:
     """A field that is a number; NaN and infinity are numbers, too."""
-    return float(_checked(found, name, "a number", int | float))
+    value = _checked(found, name, "a number", int | float)
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ProblemError(f"field {name!r} must be a number up to 2^53 if it is whole, got {short(value)}")
+    return float(value)
 
 
 def listed(found: Mapping[str, Any], name: str) -> list[Any]:

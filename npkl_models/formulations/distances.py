@@ -21,7 +21,7 @@ from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.basis import wavelets_of
 from npkl_models.model.distances import SquaredDistances
-from npkl_models.model.mistakes import some, unjoined
+from npkl_models.model.mistakes import joined_by_distances, some, unjoined
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
@@ -103,8 +103,7 @@ def distances(
     if not terms:
         raise ProblemError("distances must include one that the anchors do not fix, got none")
     if lam <= 0:
-        own = [np.stack(t.functional.indices, axis=1) for t in terms if t.name != "lower bounds"]
-        check_joined(own, known, n)
+        check_joined(joined_by_distances(terms), known, n)
     free = np.arange(n) if known is None else known.others(n)
     cost = sp.csr_array((np.full(free.size, lam), (free, free)), shape=(n, n))
     if not lam:

@@ -15,7 +15,7 @@ from npkl_models.linalg.owned import positive_number, real_array
 from npkl_models.model.basis import Basis, orthonormal, wavelets_of
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances
-from npkl_models.model.losses import Loss
+from npkl_models.model.losses import Loss, known_as
 from npkl_models.model.mistakes import ROUNDED
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.regularizers import NoRegularizer, TracePower
@@ -72,7 +72,7 @@ def psde(
     Laplacian of the similar pairs weighted by c_ij.
     """
     instance(pairs, Pairs, "pairs")
-    slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
+    slack = chosen("loss of psde", (isinstance(loss, Loss) and known_as(loss)) or loss, SLACKS)
     weights = C if isinstance(C, tuple) and len(C) == 2 else (C, C)
     similar, dissimilar = (
         one if isinstance(one, float) and one == np.inf else positive_number(one, "C") for one in weights

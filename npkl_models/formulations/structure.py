@@ -75,7 +75,7 @@ def spe(
 
 def checked_graph(W: Any) -> Matrix:
     """The weights (n x n) as a sparse array without a diagonal."""
-    return weights_of_graph(W, "a graph", 3)
+    return weights_of_graph(W, "a graph", 3, remedy="")
 
 
 def first_triplets(graph: Matrix) -> Index:

@@ -112,6 +112,17 @@ def real_array(values: Any, what: str) -> Array:
     return floats(_real(values, what), what)
 
 
+def unrounded(values: Any, what: str) -> Any:
+    """The values themselves, which others read as floats; integers that these would round are an error."""
+    try:
+        given = np.asarray(values)
+    except (ValueError, TypeError):  # no array, which is left to their error
+        return values
+    if given.dtype.kind in "iu":
+        floats(given, what)
+    return values
+
+
 def real_matrix(values: Any, what: str) -> Matrix:
     """The values as a new matrix of floats; a sparse matrix becomes a CSR array (`read_sparse`)."""
     return read_sparse(values, what) if sp.issparse(values) else real_array(values, what)
@@ -148,9 +159,12 @@ def real_number(value: Any, what: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise ProblemError(f"{what} must be a real number, got {value!r}")
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         raise ProblemError(f"{what} must be finite, got an integer beyond all floats") from None
+    if isinstance(value, numbers.Integral) and int(number) != int(value):
+        raise ProblemError(f"{what} must be a number that a float of 64 bits can hold, got {value}")
+    return number
 
 
 def positive_number(value: Any, what: str) -> float:

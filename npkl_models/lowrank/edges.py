@@ -18,7 +18,7 @@ from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import STEEP
 from npkl_models.model.box import Box
-from npkl_models.model.losses import Loss
+from npkl_models.model.losses import Loss, known_as
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
@@ -157,7 +157,7 @@ class EdgeModel:
         box, sign, kinked = self._box, np.zeros(self.pairs.size), np.zeros(self.pairs.size, dtype=bool)
         for block in self.pairs.blocks:
             kinked[block.part] = self.replaced(block.loss)
-            if block.loss.name == "logistic":
+            if known_as(block.loss) == "logistic":
                 sign[block.part] = self.pairs.target[block.part]
         with np.errstate(divide="ignore", invalid="ignore"):
             kappa = np.where(kinked, self.beta / (1 + self.beta * box.q), 1 / box.q)

@@ -11,7 +11,7 @@ from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.losses import Loss
+from npkl_models.model.losses import Loss, known_as
 from npkl_models.model.statement import Statement
 
 
@@ -156,7 +156,7 @@ def _of_distances(problem: Statement) -> str | None:
 
 def without_ramps(problem: Statement) -> str | None:
     """The reason why no sweep takes a loss; None if each is logistic or a ramp in its slope."""
-    return quadratic_conjugates(term for term in problem.losses if term.loss.name != "logistic")
+    return quadratic_conjugates(term for term in problem.losses if known_as(term.loss) != "logistic")
 
 
 def _own_cost(problem: Statement) -> Array:

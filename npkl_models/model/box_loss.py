@@ -13,6 +13,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import real_number
 from npkl_models.model.box import Box
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
 
@@ -56,6 +57,8 @@ class BoxLoss(Loss):
     latex: str = r"f(z; t)"
 
     def __post_init__(self) -> None:
+        for name in ("low", "high", "q", "about"):
+            object.__setattr__(self, name, real_number(getattr(self, name), f"{name} of a loss"))
         infinite = int(np.isinf(self.low)) + int(np.isinf(self.high))
         ends = self.low <= 0 <= self.high or self.low == self.high
         if not (ends and 0 <= self.q < np.inf and np.isfinite(self.about)):
@@ -76,6 +79,12 @@ class BoxLoss(Loss):
         }  # fmt: skip
         for name, value in flags.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The numbers that make the loss, in a unit in which a finite upper end of a slope is one."""
+        unit = self.high if self.q > 0 and 0 < self.high < np.inf else 1.0
+        return self.low / unit, self.high / unit, self.q, self.signed, self.about
 
     @property
     def _latex_conjugate(self) -> str:

@@ -24,7 +24,7 @@ def quadratic_conjugates(terms: Iterable[LossTerm], entropy: bool = False) -> st
 
 
 def _is_boxed(term: LossTerm) -> bool:
-    if isinstance(term.loss, BoxLoss):
+    if type(term.loss) is BoxLoss:
         return True
     t, w, box = term.target, term.weight, term.box
     with np.errstate(over="ignore", invalid="ignore"):

@@ -10,12 +10,21 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index
 from npkl_models.model.colouring import of_pairs
 from npkl_models.model.functionals import Entries
-from npkl_models.model.mistakes import ROUNDED, Finding, of_comparisons, of_distances
+from npkl_models.model.mistakes import (
+    ROUNDED,
+    Finding,
+    compares,
+    joined_by_distances,
+    measures,
+    of_comparisons,
+    of_distances,
+    unjoined,
+)
 from npkl_models.model.pairs import Pairs, components
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 
-OWN = {"distances": of_distances, "ordinal": of_comparisons}
+OWN = ((measures, of_distances), (compares, of_comparisons))
 SCALE_RATIO = 1e6
 
 
@@ -23,8 +32,8 @@ def diagnose(problem: Statement | Pairs, n_clusters: int | None = None) -> tuple
     """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none."""
     if isinstance(problem, Pairs):
         return tuple(of_pairs(problem, n_clusters))
-    own = OWN.get(problem.name)
-    checks = (_contradictions, _disconnection) if own is None else (own,)
+    own = next(((check,) for applies, check in OWN if applies(problem)), None)
+    checks = own or (_contradictions, _disconnection)
     return tuple(found for check in (*checks, _unboundedness, _scaling) for found in check(problem))
 
 
@@ -111,9 +120,10 @@ def _unboundedness(problem: Statement) -> Iterator[Finding]:
         return
     if bool(np.all(diagonal_weight(problem) > 0)):
         return
-    grows = all(term.loss.quadratic for term in problem.losses if term.name == "distances")
-    if problem.name == "distances" and (grows or not problem.cost.nnz):
-        return  # the builder joins all points, so the distances bound the kernel: squares outgrow a penalty
+    if measures(problem):  # of centred points: squares outgrow a penalty
+        ends = joined_by_distances(problem.losses, steep=problem.cost.nnz > 0)
+        if not unjoined(ends, np.zeros(0, dtype=np.intp), problem.n).size:
+            return
     S, open_below = problem.cost, [term for term in problem.losses if not term.loss.nonnegative]
     for term in open_below:
         S = S + term.functional.adjoint(term.derivative(np.zeros(term.functional.size)))

@@ -157,6 +157,9 @@ def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
     return width
 
 
+APART = "; points are kept apart by cannot-links (cannot_link=), not by a negative weight"
+
+
 def laplacian(
     X_or_affinity: Any, n_neighbors: int = 5, normalized: bool = True, shift: float = 0.0,
     sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto",
@@ -221,9 +224,16 @@ def check_points(X: Any, least: int = 2) -> Any:
     return X
 
 
-def weights_of_graph(given: Any, what: str, least: int = 1) -> Matrix:
+def weights_of_graph(given: Any, what: str, least: int = 1, remedy: str = APART) -> Matrix:
     """The weights of a graph (n x n), symmetric and not negative, without the diagonal."""
     S = symmetric(given, what, least)
     if (S.data < 0).any():
-        raise ProblemError(f"{what} must be non-negative, got {S.data.min()}")
+        raise ProblemError(f"{what} must be non-negative, got {lowest(S)}{remedy}")
     return without_diagonal(S)
+
+
+def lowest(S: Matrix) -> str:
+    """The smallest number of a matrix and its first place, in words."""
+    A = sp.coo_array(S)
+    k = int(np.argmin(A.data))
+    return f"{A.data[k]} at ({A.row[k]}, {A.col[k]})"

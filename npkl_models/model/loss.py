@@ -131,7 +131,7 @@ class Loss(ABC):
 
 
 def refuse_false(loss: Loss) -> None:
-    """Raise a ProblemError unless a user's loss is declared, and obeys the inequality of Fenchel and Young.
+    """Raise a ProblemError unless a user's loss is declared, returns arrays, and obeys Fenchel and Young.
 
     For all z, and all y in the domain of f*, f(z) + f*(y) >= z y; with equality, and y in the domain, at the
     slope y = f'(z). This is tried on numbers of several scales. A bound is right only if it holds.
@@ -143,12 +143,62 @@ def refuse_false(loss: Loss) -> None:
     sizes = np.array([1e-3, 0.4, 1.0, 3.0, 50.0, 1e4])
     every, targets = np.r_[-sizes, 0.0, sizes], (-1.0, 1.0) if loss.sign_targets else (-2.0, 0.0, 0.5, 3.0)
     z, far, t, w = (part.ravel() for part in np.meshgrid(every, every, targets, (0.3, 1.0, 20.0)))
+    for few in (slice(0, 1), slice(None, None) if loss.separable else slice(0, TOGETHER)):
+        same = w[few] if loss.separable else np.full_like(w[few], w[0])
+        _refuse_returns(loss, z[few], far[few] * same, t[few], same)
     if loss.separable:
         _refuse_case(loss, z, far * w, t, w)
         return
     for own in np.random.default_rng(0).permutation(z.size)[: 100 * TOGETHER].reshape(-1, TOGETHER):
         same = np.full(TOGETHER, w[own[0]])
         _refuse_case(loss, z[own], far[own] * same, t[own], same)
+
+
+def _refuse_returns(loss: Loss, z: Array, far: Array, t: Array, w: Array) -> None:
+    """Raise a ProblemError unless each method returns numbers of the shape that it is given, and no NaN.
+
+    A loss may be infinite, and its derivatives there; so may ends of the domain, and slopes of f* there.
+    """
+    y, f = _asked(loss, "project", far, t, w), _asked(loss, "value", z, t, endless=True)
+    _asked(loss, "conjugate", y, t, w)
+    for method in ("value", "derivative", "second_derivative"):
+        _asked(loss, method, z, t, endless=f == np.inf)
+    _asked(loss, "conjugate_derivative", y, t, w, endless=True)
+    for method in ("prox", "prox_slope"):
+        _asked(loss, method, z, t, w)
+    _asked(loss, "domain", t, w, endless=True, several=2)
+    _asked(loss, "subdifferential", z, t, w, 0.0, endless=f == np.inf, several=2)
+
+
+def _asked(
+    loss: Loss, method: str, *given: Any, endless: bool | Mask = False, several: int = 0
+) -> Array:  # fmt: skip
+    """The array that a method of a user's loss returns, or ``several`` in one; an error names the method."""
+    shape, who = given[0].shape, f"{method} of the loss {loss.name!r}"
+    arrays = f"{f'{several} arrays' if several else 'an array'} of real numbers of shape {shape}"
+    try:
+        with np.errstate(all="ignore"):
+            told = getattr(loss, method)(*given)
+    except Exception as error:
+        raise ProblemError(
+            f"{who} must return {arrays} for such arrays, got {type(error).__name__}: {error}"
+        ) from error
+    parts = told if several and isinstance(told, tuple) else (told,)
+    plain = all(
+        isinstance(one, np.ndarray) and one.shape == shape and one.dtype.kind in "fiu" for one in parts
+    )
+    if not plain or len(parts) != max(several, 1):
+        got = ", ".join(
+            f"one of {one.dtype} of shape {one.shape}" if isinstance(one, np.ndarray) else type(one).__name__
+            for one in parts
+        )
+        raise ProblemError(f"{who} must return {arrays}, got {got}")
+    out = np.stack(parts)
+    bad = np.flatnonzero((np.isnan(out) | (np.isinf(out) & ~np.asarray(endless))).any(axis=0))
+    if bad.size:
+        at = ", ".join(f"{one[bad[0]]:g}" for one in given if np.ndim(one))
+        raise ProblemError(f"{who} must return finite numbers, got {out[:, bad[0]].max()} for ({at})")
+    return parts[0]
 
 
 def _refuse_case(loss: Loss, z: Array, far: Array, t: Array, w: Array) -> None:

@@ -56,6 +56,17 @@ LOSSES: dict[str, Loss] = {
 OWN = (BoxLoss, Logistic, SharedSlack)
 
 
+def known_as(loss: Loss) -> str | None:
+    """The name in `LOSSES` of the loss that this is, whatever it calls itself; None for others."""
+    return next((name for name, own in LOSSES.items() if _same(loss, own)), None)
+
+
+def _same(one: Loss, other: Loss) -> bool:
+    if type(one) is BoxLoss and type(other) is BoxLoss:
+        return one.row == other.row
+    return type(one) is type(other)
+
+
 def get_loss(loss: str | Loss) -> Loss:
     """The loss with the given name, or a `Loss` object itself; a user's class is tried on numbers."""
     if isinstance(loss, Loss):

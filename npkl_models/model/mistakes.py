@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,11 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.distances import DistanceCombinations, OfDistances, SquaredDistances
 from npkl_models.model.functional import Functional
+from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import components
 from npkl_models.model.sampling import AT_ONCE
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Term
 
 SHOWN = 3  # examples in a message
 PATHS = 20_000_000  # most paths of two distances that are compared with a third
@@ -30,6 +32,38 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
+
+
+def compares(problem: Statement) -> bool:
+    """Whether all values compare two distances, and the cost penalises each point alone."""
+    plain = all(_compared(part.functional) is not None for part in problem.terms)
+    return plain and _of_points(problem) and bool((problem.cost.diagonal() > 0).all())
+
+
+def measures(problem: Statement) -> bool:
+    """Whether all values are distances but for anchors, no graph joins points, and no kernel is far off."""
+    anchored = _anchors(problem)[0].size > 0
+    fixed = anchored or (problem.basis is not None and problem.basis.centring)
+    others = [part for part in problem.terms if not isinstance(part.functional, SquaredDistances)]
+    alone = others == (_holding(problem) if anchored else [])
+    return bool(problem.losses) and fixed and alone and _of_points(problem)
+
+
+def _of_points(problem: Statement) -> bool:
+    """Whether the cost is diagonal."""
+    C = sp.coo_array(problem.cost)
+    return not C.data[C.row != C.col].any()
+
+
+def joined_by_distances(terms: Iterable[Term], steep: bool = False) -> list[Index]:
+    """The pairs (., 2) of each term of distances that may not grow for free, or, ``steep``, for any gain."""
+    out = []
+    for term in terms:
+        upper = term.domain[1]
+        bounded = upper == np.inf if steep else upper > 0
+        if isinstance(term.functional, SquaredDistances):
+            out.append(np.stack(term.functional.indices, axis=1)[bounded])
+    return out
 
 
 def of_comparisons(problem: Statement) -> Iterator[Finding]:
@@ -63,18 +97,18 @@ def of_comparisons(problem: Statement) -> Iterator[Finding]:
 def of_distances(problem: Statement) -> Iterator[Finding]:
     """What may be wrong with a problem of measured distances."""
     anchors, d = _anchors(problem)
-    near = [_joined(term.functional) for term in problem.losses if term.name != "lower bounds"]
-    lost, whom = unjoined(near, anchors, problem.n), "an anchor" if anchors.size else "each other"
+    lost = unjoined(joined_by_distances(problem.terms), anchors, problem.n)
+    whom = "an anchor" if anchors.size else "each other"
     if lost.size:
         yield Finding(
             "disconnection",
             f"no path of distances or upper bounds joins {lost.size} of {problem.n} points to {whom}: "
             f"{some(lost)}; the data do not determine where they are",
         )
-    measured = next((term for term in problem.losses if term.name == "distances"), None)
-    if measured is None or not isinstance(measured.functional, SquaredDistances):
+    ends, targets = _measured(problem)
+    if not targets.size:
         return
-    i, j = measured.functional.indices
+    i, j = ends.T
     degree = np.bincount(np.concatenate([i, j]), minlength=problem.n)
     degree[anchors] = d + 1
     few = np.flatnonzero(degree < d + 1)
@@ -88,7 +122,14 @@ def of_distances(problem: Statement) -> Iterator[Finding]:
             else f"fewer than two distances at {few.size} of {sensors} points: {named}; a point with one "
             "can rotate around its neighbour",
         )
-    yield from of_triangles(i, j, np.sqrt(np.maximum(measured.target, 0.0)), range(problem.n))
+    yield from of_triangles(i, j, np.sqrt(np.maximum(targets, 0.0)), range(problem.n))
+
+
+def _measured(problem: Statement) -> tuple[Index, Array]:
+    """The pairs (m, 2) whose distances have losses on both sides, and their targets."""
+    kept = [(t, (t.domain[0] < 0) & (t.domain[1] > 0)) for t in problem.losses]
+    ends = [np.stack(t.functional.indices, axis=1)[both] for t, both in kept]
+    return np.concatenate(ends), np.concatenate([t.target[both] for t, both in kept])
 
 
 def unjoined(edges: Sequence[Index], anchors: Index, n: int) -> Index:
@@ -158,6 +199,7 @@ def _compared(f: Functional) -> tuple[Index, Index] | None:
     near[A.row[A.data > 0]] = code[A.col[A.data > 0]]
     far[A.row[A.data < 0]] = code[A.col[A.data < 0]]
     plain = bool((near >= 0).all() and (far >= 0).all()) and A.nnz == 2 * f.size
+    plain &= bool((np.abs(A.data) == 1).all())
     return (near, far) if plain else None
 
 
@@ -197,14 +239,26 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
         )
 
 
+def _holding(problem: Statement) -> list[Constraint]:
+    """The equalities on entries, which hold anchors if they are on all inner products of d of them."""
+    return [part for part in problem.constraints if isinstance(part.functional, Entries) and part.equal]
+
+
 def _anchors(problem: Statement) -> tuple[Index, int]:
-    """The numbers of the anchors and their dimension; none, and the dimension 1, without anchors."""
-    held = next((part for part in problem.constraints if part.name == "anchors"), None)
-    if held is None or problem.basis is None:
-        return np.zeros(0, dtype=np.intp), 1
-    d = int((np.sqrt(8 * held.functional.size + 1) - 1) / 2)
-    Q = sp.csc_array(problem.basis.Q)[:, :d].tocoo()
-    return np.unique(Q.row).astype(np.intp), d
+    """The numbers of the anchors and their dimension; none, and the dimension 1, without anchors.
+
+    The first d columns of the basis are those of the anchors, and every other point has a column of its own.
+    """
+    none, held = np.zeros(0, dtype=np.intp), _holding(problem)
+    if len(held) != 1 or problem.basis is None:
+        return none, 1
+    d = int((np.sqrt(8 * held[0].functional.size + 1) - 1) / 2)
+    Q = sp.csc_array(problem.basis.Q)
+    points = np.unique(Q[:, :d].indices).astype(np.intp)
+    alone = np.setdiff1d(np.arange(problem.n), points)
+    chosen = np.unique(np.concatenate(held[0].functional.indices))
+    own = np.array_equal(np.sort(Q[:, d:].indices), alone) and np.isin(chosen, points).all()
+    return (points, d) if own and chosen.size == d else (none, 1)
 
 
 def _share(which: Index, every: Index) -> str:

@@ -59,10 +59,10 @@ class Regularizer(ABC):
 
     @property
     def kind(self) -> str:
-        """The kind that decides which solvers apply: "none", "trace power", or the name."""
+        """The kind that decides which solvers apply: "none", "trace power", or "other"."""
         if self.vacuous:
             return "none"
-        return self.name if self.spectral is None else "trace power"
+        return "other" if self.spectral is None else "trace power"
 
     @property
     def label(self) -> str:

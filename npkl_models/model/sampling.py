@@ -23,7 +23,10 @@ WORDS = {
 }  # fmt: skip
 ZERO = ("0", "0.0", "-0.0")
 """The words of a must-link and of a cannot-link; 0 is a cannot-link beside 1, and a tie of comparisons."""
-KNOWN = "must, same, together, yes, true or 1, and cannot, different, apart, no, false, 0 or -1"
+KNOWN = (
+    "must, same, together, yes, true or 1, and cannot, different, apart, no, false, 0 or -1 "
+    "(leave rows without an answer out)"
+)
 
 
 def sign(answer: Any) -> int | None:

@@ -47,7 +47,7 @@ class Statement(Owner):
         self, cost: Matrix, terms: LossTerm | Constraint | Iterable[LossTerm | Constraint],
         regularizer: Regularizer | RowNormBound = NONE, basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
-        cost, terms = owned_sparse(symmetric(cost, "cost matrix (Laplacian)", 2)), read_terms(terms)
+        cost, terms = owned_sparse(symmetric(cost, "cost matrix (Laplacian)", 1)), read_terms(terms)
         n = cost.shape[0]
         if isinstance(regularizer, RowNormBound):
             terms, regularizer = (*terms, regularizer.constraint(n)), NONE

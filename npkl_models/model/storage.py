@@ -69,7 +69,7 @@ def pack(
 
 def unpack(header: Header, data: Arrays) -> Header:
     """The parts of a problem by their names, from the header and arrays of `pack`."""
-    n = whole(header, "n", 2)
+    n = whole(header, "n", 1)
     cost = sp.coo_array((data["cost.data"], (data["cost.row"], data["cost.col"])), shape=(n, n))
     terms: list[LossTerm | Constraint] = []
     for k, part in enumerate(header["parts"]):
@@ -87,7 +87,7 @@ def unpack(header: Header, data: Arrays) -> Header:
     Q = data.get("basis")
     if "basis.data" in data:
         ends = (data["basis.row"], data["basis.col"])
-        Q = sp.csr_array((data["basis.data"], ends), shape=_basis_shape(data["basis.shape"].tolist(), n))
+        Q = sp.coo_array((data["basis.data"], ends), shape=_basis_shape(data["basis.shape"].tolist(), n))
     basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
         "cost": cost, "terms": terms, "basis": basis, "name": text(header, "name"),
@@ -110,7 +110,7 @@ def _functional(
 
 def _described(loss: Loss) -> Header:
     """The name of a loss, with its numbers if these alone make it."""
-    if isinstance(loss, BoxLoss):
+    if type(loss) is BoxLoss:
         return asdict(loss)
     if type(LOSSES.get(loss.name)) is not type(loss):
         raise ProblemError(f"only losses in LOSSES, and any BoxLoss, can be saved, got {loss!r}")
@@ -147,7 +147,7 @@ def _made(described: Header, known: dict[str, Any]) -> Any:
 
 def check(header: Header, archive: Archive) -> None:
     """Raise an error for arrays that the header does not describe, or that are too large for its parts."""
-    n, shapes = whole(header, "n", 2), {**archive.shapes}
+    n, shapes = whole(header, "n", 1), {**archive.shapes}
     if n > max(FEW, archive.numbers):
         raise ProblemError(f"field 'n' must be at most the numbers of the file, {archive.numbers}, got {n}")
     del shapes[saved.HEADER]

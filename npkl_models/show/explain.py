@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -112,7 +113,7 @@ def explain_dual(problem: Statement) -> Dual:
     (Boyd & Vandenberghe 2004, section 5.9).
     """
     losses, held = _multipliers(problem)
-    named, found = [*losses, *held], _dual_summands(problem)
+    named, found = [*losses, *held], every_dual_summand(problem)
     rules = [put(term.loss.latex_domain, _marks(term, y)) for term, y in losses]
     rules += [f"{nu} {SIGN[part.kinds[0]]} 0" for part, nu in held if not part.equal]
     R, S = problem.regularizer, _restricted(problem)
@@ -136,11 +137,14 @@ def explain_dual(problem: Statement) -> Dual:
 
 def dual_summands(problem: Statement) -> list[tuple[str, str]]:
     """The summands of the dual objective that are not zero: the name of each, and its LaTeX."""
-    return [(name, tidy(latex)) for name, latex, _ in _dual_summands(problem) if latex]
+    return [(name, tidy(latex)) for name, latex, _ in every_dual_summand(problem) if latex]
 
 
-def _dual_summands(problem: Statement) -> list[tuple[str, str, str]]:
-    """The name, the LaTeX and the words of each summand of the dual objective; no LaTeX of a zero."""
+def every_dual_summand(problem: Statement) -> list[tuple[str, str, str]]:
+    """The name, the LaTeX and the words of each summand of the dual objective; no LaTeX of a zero.
+
+    In the order of losses, constraints, and the support function of the regulariser, if it is not zero.
+    """
     (losses, held), out = _multipliers(problem), []
     for term, y in losses:
         size, paid = term.functional.size, put(term.loss.latex_conjugate, _marks(term, y))
@@ -163,7 +167,7 @@ def _dual_summands(problem: Statement) -> list[tuple[str, str, str]]:
 def _slack(problem: Statement) -> str:
     parts = ["C"] if problem.cost.nnz else []
     for part, y in (pair for pairs in _multipliers(problem) for pair in pairs):
-        name = part.name.replace("_", r"\_")
+        name = re.sub(r"[\\{}$&#%^~]", " ", part.name).replace("_", r"\_")  # a name is no formula
         parts.append(rf"\sum_e {y}_e M_e^{{\text{{{name}}}}}")
     return "S = " + " + ".join(parts)
 
@@ -192,7 +196,7 @@ def _definitions(problem: Statement) -> Named:
     for part in problem.terms:
         matrix, means = part.functional.latex_matrix, rf"\langle M_e, K \rangle = {part.functional.latex}"
         out.append((f"matrices of the {part.name}", f"M_e = {matrix}{COMMA}{means}" if matrix else means))
-    if R.kind == R.name and not R.vacuous and R.spectral is None:
+    if R.kind == "other":
         out.append(("the regulariser, infinite off the cone", f"R: {R.latex}"))
     return tuple(out)
 

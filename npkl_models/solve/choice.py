@@ -149,9 +149,11 @@ def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **opt
     if not isinstance(strategy, Portfolio):
         return compile(problem, strategy, **options).solve()
     costs, declined = candidates(problem, options)
-    reason = _chosen(costs, declined, options).short
+    chosen = _chosen(costs, declined, options)
     solution = strategy.solve(problem, options, costs)
-    words = f"backend chosen: {reason}"
+    first = solution.attempts[0].backend  # nothing is predicted here for parts
+    predicted = first == chosen.name and not strategy.steps(problem, options)
+    words = f"backend chosen: {chosen.short if predicted else first}"
     if len(solution.attempts) > 1:
         words = f"tried: {'; then '.join(map(str, solution.attempts))}\nfirst {words}"
     return replace(solution, message=f"{words}\n{solution.message}" if solution.message else words)

@@ -18,6 +18,8 @@ from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import RunMonitor
 
+AND = ", "  # between the names of the backends of several parts
+
 
 def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
     """The point and multipliers of each part."""
@@ -51,11 +53,15 @@ def of_all(
 
 
 def in_one(found: list[Solution]) -> Solution:
-    """The solution of the largest part, with the first status that is not OPTIMAL, and sums of the counts."""
+    """The solution of the largest part, with the first status that is not OPTIMAL, and sums of the counts.
+
+    Its backend has the names of all that answered, that of the largest part first.
+    """
     largest = max(found, key=lambda one: one.problem.n)
     worst = next((one.status for one in found if one.status is not Status.OPTIMAL), Status.OPTIMAL)
+    names = dict.fromkeys(name for one in (largest, *found) for name in one.backend.split(AND))
     return replace(
-        largest, status=worst, iterations=sum(one.iterations for one in found),
+        largest, backend=AND.join(names), status=worst, iterations=sum(one.iterations for one in found),
         solve_time=sum(one.solve_time for one in found), build_time=sum(one.build_time for one in found),
     )  # fmt: skip
 

@@ -97,8 +97,11 @@ class Portfolio:
         """
         given = Options(time_limit=options.get("time_limit")).time_limit
         limit = WITHOUT_END if given is None else given
-        steps = () if options.get(START) is not None else PARTS
-        return self._presolved(problem, options, limit, steps, costs)
+        return self._presolved(problem, options, limit, self.steps(problem, options), costs)
+
+    def steps(self, problem: Statement, options: Mapping[str, Any]) -> tuple[Step, ...]:
+        """The presolve steps from the first one that accepts the problem; with a start, there are none."""
+        return () if options.get(START) is not None else _accepting(problem, PARTS)
 
     def _presolved(
         self, problem: Statement, options: dict[str, Any], limit: float, steps: tuple[Step, ...] = PARTS,
@@ -109,11 +112,10 @@ class Portfolio:
         The smaller problems take the steps that follow. If the whole is not certified, the quickest sure
         backend solves it without a step, and the better solution is returned.
         """
-        accepts = (k for k, step in enumerate(steps) if step.accepts(problem))
-        at = next(accepts, None)
-        if at is None:
+        steps = _accepting(problem, steps)
+        if not steps:
             return self.in_stages(problem, options, limit, costs=costs)
-        step, rest, started = steps[at], steps[at + 1 :], time.perf_counter()
+        step, rest, started = steps[0], steps[1:], time.perf_counter()
         smaller = step.apply(problem)
         own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
         found = self._in_turn(smaller, own, limit, rest, type(problem))
@@ -182,6 +184,11 @@ class Portfolio:
             if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and without_bound):
                 break  # another backend would not find a bound either
         return _summed(best, attempts, cut)
+
+
+def _accepting(problem: Statement, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps from the first one that accepts the problem."""
+    return next((steps[k:] for k, step in enumerate(steps) if step.accepts(problem)), ())
 
 
 def _part(

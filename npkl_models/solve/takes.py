@@ -9,7 +9,7 @@ from typing import Literal
 from npkl_models.errors import UnsupportedError, chosen, unknown
 from npkl_models.model.facts import constrained
 from npkl_models.model.functionals import FUNCTIONALS
-from npkl_models.model.losses import LOSSES, Loss
+from npkl_models.model.losses import LOSSES, Loss, known_as
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.regularizers import REGULARIZERS
 from npkl_models.model.statement import Statement
@@ -99,11 +99,12 @@ class Takes:
     def takes_loss(self, loss: Loss, diagonal: bool = False) -> bool:
         """Whether a loss is supported; with ``diagonal``, whether it is supported on K_ii."""
         stated = self.diagonal if diagonal else self.losses
-        return any(FACES[name](loss) if name in FACES else name == loss.name for name in stated)
+        return any(FACES[name](loss) if name in FACES else name == known_as(loss) for name in stated)
 
     def takes_regularizer(self, R: Regularizer) -> bool:
         """Whether a regulariser is supported."""
-        if not {"any", R.kind, R.name} & set(self.regularizers):
+        own = {R.name} if REGULARIZERS.get(R.name) is type(R) else set()
+        if not ({"any", R.kind} | own) & set(self.regularizers):
             return False
         return R.spectral is None or self.powers.accepts(R.spectral)
 
@@ -127,9 +128,9 @@ class Takes:
         if not (term.loss.separable or self.takes_loss(term.loss)):
             return f"supports no loss that ties its values to each other, got {term.loss.name}"
         if not self.takes_loss(term.loss):
-            return f"needs {_losses(self.losses)}, got {term.loss.name}"
+            return f"needs {_losses(self.losses)}, got {_called(term.loss, self.losses)}"
         if term.functional.on_diagonal.any() and not self.takes_loss(term.loss, diagonal=True):
-            return f"needs {_losses(self.diagonal)} on the diagonal, got {term.loss.name}"
+            return f"needs {_losses(self.diagonal)} on the diagonal, got {_called(term.loss, self.diagonal)}"
         return None
 
     def _of_regularizer(self, R: Regularizer) -> str | None:
@@ -150,6 +151,11 @@ class Takes:
         return plain if set(self.losses) <= set(self.diagonal) or "any" in self.diagonal else (
             f"{plain}; on K_ii {_losses(self.diagonal)}"
         )  # fmt: skip
+
+
+def _called(loss: Loss, stated: tuple[str, ...]) -> str:
+    """The name of a loss that is not among the stated ones, but may have borrowed the name of one."""
+    return f"another loss called {loss.name}" if loss.name in stated else loss.name
 
 
 def _losses(names: tuple[str, ...]) -> str:

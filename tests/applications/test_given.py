@@ -155,13 +155,13 @@ def changed(A, i, j, value):
 
 @pytest.mark.parametrize(("how", "matrix", "words"), [
     (AFFINITY, changed(S.toarray(), 0, 1, 9.0), "affinities .* must be symmetric, got a difference of .* at "),
-    (AFFINITY, changed(changed(S.toarray(), 0, 1, -1.0), 1, 0, -1.0), "Negative values in data passed to .* affinity=.precomputed"),
+    (AFFINITY, changed(changed(S.toarray(), 0, 1, -1.0), 1, 0, -1.0), "Negative values .* affinity=.precomputed.: got -1.0 at .0, 1.; .* cannot_link="),
     (AFFINITY, abs(X), "affinities .* must be square"),
     (AFFINITY, changed(S.toarray(), 0, 1, np.nan), "contains NaN"),
     (METRIC, X, "distances .* must be square"),
     (METRIC, changed(D, 3, 4, 9.0), "distances .* must be symmetric"),
     (METRIC, sp.csr_array(changed(D, 3, 4, 9.0)), "distances .* must be symmetric"),
-    (METRIC, changed(changed(D, 3, 4, -1.0), 4, 3, -1.0), "Negative values in data passed to .* metric=.precomputed"),
+    (METRIC, changed(changed(D, 3, 4, -1.0), 4, 3, -1.0), "Negative values .* metric=.precomputed.: got -1.0 at .3, 4.$"),
     (METRIC, np.exp(-D), r"zero from a point to itself, got 1.0 for point 0; affinities need"),
     (METRIC, kneighbors_graph(X, 4, mode="distance"), "n_neighbors = 10 others, got 4 for some point"),
     (AFFINITY | METRIC, D, "affinities or distances, got 'precomputed' for affinity and metric"),

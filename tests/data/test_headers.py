@@ -96,6 +96,10 @@ def test_columns_of_pairs_have_roles(tmp_path, text, weights, who):
     [
         ("i,j,kind,remark\n0,1,1,x\n", "unknown column 'remark'; known are: i .*, annotator"),
         ("i,kind\n0,1\n", "got none for j; known are"),
+        *(
+            (f"i,j,kind\n0,1,no\n1,2,{w}\n", f"line 3.*leave rows .* out.*'{w}'$")
+            for w in ("", "unknown", "NaN")
+        ),
         ("0,1,must,ann\n", "without a header the columns must be i,j or i,j,kind, got 4 cells"),
         (
             "i,j,kind\n0,1,1\n1,2,0\n0,2,-1\n",

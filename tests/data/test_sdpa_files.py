@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from commands import status
 
 import npkl_models as nm
 
@@ -88,3 +89,53 @@ def test_a_sum_of_all_entries_that_is_zero_gives_a_face(tmp_path):
     found = problem.solve("interior")
     assert found.status is nm.Status.OPTIMAL
     np.testing.assert_allclose(found.K.sum(axis=0), 0.0, atol=1e-6)
+
+
+WHOLE = "2\n2\n2 -1\n1.0 3.0\n0 1 1 2 -0.7\n1 1 1 1 1.0\n2 1 2 2 1.0\n2 2 1 1 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("*INTEGER\n*2\n", "whole numbers"),
+        ("*INTEGER\r\n* 1\r\n*2", "whole numbers"),
+        ("*RANK1\n*1\n", "rank 1"),
+    ],
+)
+def test_what_asks_for_more_than_a_program_is_refused_by_every_door(tmp_path, capsys, lines, words):
+    """Comments of SCIP-SDP: whole numbers are no part of the format, and would be left out in silence."""
+    path, answer, own = (tmp_path / name for name in ("whole.dat-s", "whole.sol", "own.dat-s"))
+    path.write_text(WHOLE + lines, newline="")
+    own.write_text(
+        nm.Problem(np.eye(2), nm.Constraint(nm.Trace(2), equal=1.0)).to_sdpa(own).read_text() + lines
+    )
+    answer.write_text("1.0 1.0\n2 1 1 1 1.0\n")
+    for source in (path, own):
+        line = len(source.read_text().splitlines()) - lines.count("*") + 1
+        with pytest.raises(nm.ProblemError, match=f"line {line}: must ask for no .*{words}, got '\\*"):
+            nm.Problem.from_sdpa(source)
+    commands = ["certify", path, "--answer", answer], ["crosscheck", path], ["solve", path]
+    for command in (*commands, ["export", path, tmp_path / "o.npz"]):
+        assert status(*map(str, command)) == 2
+        assert words in capsys.readouterr().err
+    path.write_text(WHOLE + "*INTEGER is a word\n* 2 of 3\n")
+    assert nm.Problem.from_sdpa(path).n == 3
+
+
+@pytest.mark.parametrize("block", ["1", "-1"])
+def test_a_file_of_order_one_is_read_solved_certified_and_written(tmp_path, capsys, block):
+    """Minimise 3 x with x - 2 >= 0."""
+    path, answer = tmp_path / "one.dat-s", tmp_path / "one.sol"
+    path.write_text(f"1\n1\n{block}\n3.0\n0 1 1 1 2.0\n1 1 1 1 1.0\n")
+    problem = nm.Problem.from_sdpa(path)
+    for backend in [None, *(key for key, why in problem.compatible_backends().items() if why is None)]:
+        found = problem.solve(backend or "auto")
+        assert (found.status, found.objective) == (nm.Status.OPTIMAL, pytest.approx(-6.0))
+    assert nm.Problem.from_sdpa(problem.to_sdpa(tmp_path / "again.dat-s")).solve().objective == pytest.approx(
+        -6.0
+    )
+    problem.save(tmp_path / "one.npz")
+    assert nm.Problem.load(tmp_path / "one.npz").n == 1
+    answer.write_text("2.0\n1 1 1 1 1e-9\n2 1 1 1 3.0\n")
+    assert status("certify", str(path), "--answer", str(answer)) == 0
+    assert "OPTIMAL" in capsys.readouterr().out

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.data.tables import read_points
@@ -177,3 +178,63 @@ def test_parameters_of_losses_are_of_their_kinds(small, tmp_path):
     ):
         with pytest.raises(nm.ProblemError, match="q.npz"):
             nm.Problem.load(changed(path, tmp_path / "q.npz", **fields))
+
+
+BEYOND = 2**53 + 1  # no float of 64 bits
+
+
+def test_integers_that_a_float_cannot_hold_are_refused_in_every_array_of_a_file(tmp_path):
+    path, ends = tmp_path / "answer.npz", nm.Entries(4, ([0], [1]))
+    terms = nm.LossTerm(ends, "square", 1.0), nm.Constraint(nm.SparseMatrices(4, [np.eye(4)]), equal=3.0)
+    problem = nm.Problem(np.eye(4), terms, basis=nm.Basis(sp.csr_array(np.eye(4)[:, :3]), np.ones(3)))
+    answer, words = problem.solve(), "float of 64 bits can hold, got|up to 2.53 if it is whole, got"
+    answer.save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name].shape for name in file if file[name].dtype.kind == "f"}
+    assert len(arrays) >= 12
+    big = {name: np.full(shape, BEYOND) for name, shape in arrays.items()}
+    for name, value in (
+        big | dict.fromkeys(("reported_objective", "build_time", "kernel_min_eigenvalue"), BEYOND)
+    ).items():
+        changed(path, tmp_path / "big.npz", **{name: value})
+        with pytest.raises(nm.ProblemError, match=words):
+            nm.Solution.load(tmp_path / "big.npz")
+    nm.Problem(np.eye(4), terms[0]).save(path)
+    changed(path, tmp_path / "big.npz", **{"cost.data": np.full(4, 2**54)})
+    assert nm.Problem.load(tmp_path / "big.npz").cost[0, 0] == 2.0**54
+    np.savez(path, X=np.array([[BEYOND, 1], [2, 3]]))
+    with pytest.raises(nm.ProblemError, match=f"X of .*answer.npz must be .* got {BEYOND}"):
+        read_points(path)
+
+
+TABLE = np.arange(12).reshape(6, 2) % 5
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda big: nm.pcp(np.eye(3), nm.Pairs(3, [(0, 1)], None), gamma=big),
+        lambda big: nm.TracePower(1, bound=big),
+        lambda big: nm.TracePower(2, penalty=np.int64(big)),
+        lambda big: nm.RowNormBound(big),
+        lambda big: nm.huber(big),
+        lambda big: nm.BoxLoss("a", low=-1, high=big, q=1),
+        lambda big: nm.laplacian(TABLE, 1, shift=big),
+        lambda big: nm.ordinal([[0, 1, 2]], penalty=big),
+        lambda big: nm.NPKLClustering(2).fit(TABLE + big - 1),
+        lambda big: nm.NPKLClustering(2).fit((TABLE + big - 1).tolist()),
+        lambda big: nm.NPKLClustering(2).fit(TABLE, sample_weight=[big] * 6),
+        lambda big: nm.ColoredMVU(1, n_neighbors=3).fit(TABLE + big - 1),
+    ],
+)
+def test_integers_that_a_float_cannot_hold_are_refused_by_numbers_and_estimators(door):
+    with pytest.raises(nm.ProblemError, match="a float of 64 bits can hold, got 900719925474099"):
+        door(BEYOND)
+
+
+def test_a_row_of_whole_numbers_is_saved_and_loaded(tmp_path):
+    problem = nm.Problem(
+        np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), nm.BoxLoss("a", low=-1, high=2), 0.5)
+    )
+    problem.save(tmp_path / "p.npz")
+    assert nm.Problem.load(tmp_path / "p.npz").losses[0].loss == problem.losses[0].loss

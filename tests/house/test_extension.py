@@ -100,6 +100,12 @@ def test_a_regulariser_from_outside_is_solved_by_all_that_state_it():
     reasons = problem.compatible_backends()
     assert {name for name, reason in reasons.items() if reason is None} == {"sdp", "sdp_dual"}
     assert reasons["bcd"] == "takes no regulariser, got spectral_ball"
+    for name in ("none", "trace power", "trace_power"):
+        borrowed = dataclasses.replace(
+            problem, regularizer=type("Named", (type(problem.regularizer),), {"name": name})(1.5)
+        )
+        able = {key for key, reason in borrowed.compatible_backends().items() if reason is None}
+        assert able == {"sdp", "sdp_dual"}
 
 
 def test_points_from_elsewhere_are_judged_in_the_same_table(small):

@@ -61,7 +61,6 @@ FALSE = {
     "conjugate without the weight": {"conjugate": lambda self, y, t, w: y * t / w},
     "conjugate a little too low": {"conjugate": lambda self, y, t, w: y * t - 1e-5 * w},
     "conjugate a little too high": {"conjugate": lambda self, y, t, w: y * t + 1e-5 * w},
-    "conjugate of NaN": {"conjugate": lambda self, y, t, w: np.full_like(y, np.nan)},
     "domain too large": {"project": lambda self, y, t, w: y},
     "domain a little too large": {"project": lambda self, y, t, w: np.clip(y, -0.7 * w, 0.301 * w)},
     "domain too small": {"project": lambda self, y, t, w: np.clip(y, 0.0, 0.3 * w)},
@@ -69,7 +68,6 @@ FALSE = {
     "slope turned": {"derivative": lambda self, z, t: np.where(z > t, -0.7, 0.3)},
     "slope of another loss": {"derivative": lambda self, z, t: np.where(z > t, 0.1, -0.1)},
     "value twice": {"value": lambda self, z, t: 2 * Pinball.value(self, z, t)},
-    "value of NaN": {"value": lambda self, z, t: np.full_like(z, np.nan)},
     "not convex": {"value": lambda self, z, t: -Pinball.value(self, z, t)},
     "wrong far away alone": {"value": lambda self, z, t: Pinball.value(self, z, t) * (np.abs(z) < 1e3)},
 }
@@ -89,6 +87,48 @@ def test_a_false_face_is_refused_with_its_numbers(what):
         nm.npkl(np.eye(3), nm.Pairs(3, [(0, 1)], [(1, 2)]), loss=false)
 
 
+METHODS = ("value", "derivative", "second_derivative", "conjugate", "conjugate_derivative", "project",
+           "prox", "prox_slope", "domain", "subdifferential")  # fmt: skip
+RETURNED = {
+    "one too many": (
+        lambda out: np.append(out, 0.0),
+        r"arrays? of real numbers of shape \(1,\), got one of float64 of shape \(2,",
+    ),
+    "a column": (lambda out: out[:, None], r"of shape \(1,\), got one of float64 of shape \(1, 1\)"),
+    "a number": (lambda out: 1.0, r"arrays? of real numbers of shape \(1,\), got float"),
+    "scalar of one": (lambda out: out[0] if out.size == 1 else out, "got float64"),
+    "sum": (lambda out: np.sum(out, keepdims=True), r"got one of float64 of shape \(1,\)"),
+    "list": (lambda out: out.tolist(), "got list"),
+    "nothing": (lambda out: None, "got NoneType"),
+    "texts": (lambda out: out.astype(str), "got one of <U"),
+    "complex": (lambda out: out + 0j, "got one of complex128"),
+    "NaN": (lambda out: out * np.nan, r"finite numbers, got nan for \("),
+    "infinity": (lambda out: np.full_like(out, -np.inf), "finite numbers, got -inf for"),
+    "an error": (
+        lambda out: bool(out) if out.size > 1 else out,
+        "for such arrays, got ValueError: The truth value",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RETURNED)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_that_returns_anything_else_is_named(method, kind):
+    """Of one value and of many; a domain and slopes at the end of a domain may be infinite."""
+    change, words = RETURNED[kind]
+
+    def told(self, *given):
+        out = getattr(Pinball, method)(self, *given)
+        return tuple(map(change, out)) if isinstance(out, tuple) else change(out)
+
+    wrong = type("Wrong", (Pinball,), {method: told})()
+    if kind == "infinity" and method in ("domain", "conjugate_derivative"):
+        refuse_false(wrong)
+        return
+    with pytest.raises(nm.ProblemError, match=f"^{method} of the loss 'pinball' must .*({words})"):
+        term(wrong)
+
+
 @pytest.mark.parametrize(
     "loss", [*nm.LOSSES.values(), nm.huber(1e-3), nm.huber(80.0), Pinball(), Largest()], ids=repr
 )
@@ -102,3 +142,13 @@ def test_a_loss_that_is_not_separable_is_tried_as_a_whole():
     false = type("False", (Largest,), {"project": lambda self, y, t, w: np.clip(y, 0.0, w)})()
     with pytest.raises(nm.ProblemError, match="loss 'largest' must have value"):
         term(false)
+
+
+@pytest.mark.parametrize(("method", "backend", "told"), [
+    ("cvxpy_value", "sdp", lambda self, z, t: sum(z)), ("cvxpy_value", "sdp", lambda self, z, t: None),
+    ("cvxpy_conjugate", "sdp_dual", lambda self, y, t, w: y @ t),
+])  # fmt: skip
+def test_a_form_in_cvxpy_of_another_shape_is_named(method, backend, told):
+    problem = nm.Problem(np.eye(3), term(type("Wrong", (Absolute,), {method: told})()))
+    with pytest.raises(nm.ProblemError, match=f"^{method} of the loss 'absolute' must return an expression"):
+        problem.solve(backend)

@@ -52,7 +52,7 @@ def test_duplicate_points_are_no_trouble():
         (np.eye(5), {"n_neighbors": 2, "sigma": -1.0}, "sigma must be positive"),
         (np.eye(5), {"n_neighbors": 2, "shift": -1.0}, "shift must be a finite number >= 0"),
         (sp.csr_array(np.triu(np.ones((4, 4)), 1)), {}, "affinity must be symmetric"),
-        (sp.csr_array(-np.ones((4, 4))), {}, "must be non-negative, got -1.0"),
+        (sp.csr_array(-np.ones((4, 4))), {}, r"must be non-negative, got -1.0 at \(0, 0\); .* cannot_link="),
     ],
 )
 def test_bad_points(X, options, message):

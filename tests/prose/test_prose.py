@@ -41,6 +41,25 @@ def test_no_riddle_and_one_spelling(page):
     assert not (hits := found(page, rules)), "\n".join(hits)
 
 
+def test_no_page_says_that_a_given_point_is_moved():
+    every = [*PAGES, *(ROOT / "docs").rglob("*.ipynb"), *(ROOT / "examples").rglob("*.py")]
+    moves = re.compile(
+        r"\bcertify\W+(first )?(restor|repair|mov|project|shrink|symmetris)e?s (the|a|your) point"
+    )
+    assert not [page for page in every if moves.search(page.read_text())]
+
+
+def test_every_number_that_is_taken_on_trust_is_on_the_page_of_the_certificate():
+    text = (ROOT / "docs" / "certificate.md").read_text()
+    listed = set(re.findall(r"`(\w+)` \(`(\w+/\w+\.py)`\)", text))
+    assert listed
+    assert all(name in (ROOT / "npkl_models" / path).read_text() for name, path in listed)
+    for room in ("certify", "proof"):
+        for path in (ROOT / "npkl_models" / room).glob("*.py"):
+            sizes = re.findall(r"^([A-Z]+) = .*# units of roundoff", path.read_text(), re.M)
+            assert {(name, f"{room}/{path.name}") for name in sizes} <= listed
+
+
 def test_the_front_page_is_short_and_begins_with_its_two_commands():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) < 90

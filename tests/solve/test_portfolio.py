@@ -198,6 +198,23 @@ def test_parts_are_solved_in_turn_and_a_callback_sees_them():
     assert len(seen) > 2
 
 
+def test_the_message_names_the_backends_that_answered_and_not_the_choice_for_the_whole():
+    """A part that descent answers beside one that is small enough for interior, which is chosen for the whole."""
+    sizes = (150, 40)
+    X = np.vstack([np.random.default_rng(0).normal(size=(n, 2)) + 50 * n for n in sizes])
+    i = np.r_[np.arange(0, 145, 3), np.arange(150, 185, 3)]
+    pairs = nm.Pairs(190, np.stack([i, i + 1], axis=1), np.stack([i, i + 5], axis=1))
+    problem = nm.npkl(nm.laplacian(X, 3, shift=0.1), pairs, loss="square")
+    found, alike = problem.solve(), parts().solve()
+    assert (nm.choose_backend(problem).name, found.backend) == ("interior", "bcd, interior")
+    assert (
+        found.message == "backend chosen: bcd, interior\npresolve split the problem into 2 independent parts"
+    )
+    assert alike.message.startswith(f"backend chosen: {alike.backend}\n")
+    turned = type("Turned", (nm.Portfolio,), {"stages": lambda *_: [("hybrid", np.inf)]})()
+    assert "backend chosen: hybrid" in hard().solve(turned, max_iter=3).message
+
+
 @pytest.mark.parametrize("p", [1.5, 2.0, 4.0])
 def test_a_bound_that_does_not_hold_is_left_to_a_factor(p):
     """Dual ascent is quick only if tr K^p reaches its bound."""

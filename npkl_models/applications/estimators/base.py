@@ -36,6 +36,7 @@ from npkl_models.applications.propagated import affinities, spectral_rows
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import unrounded
 from npkl_models.model.colouring import of_pairs
 from npkl_models.model.graph import affinity, graph_width, laplacian, warn_of_scales, weights_of_graph
 from npkl_models.model.losses import Loss
@@ -170,7 +171,8 @@ class KernelEstimator(PairScored, SolvedEstimator):
             warn_of_scales(X, self.metric, stacklevel=4)
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
+            weight = unrounded(sample_weight, "sample_weight")
+            weight = _check_sample_weight(weight, points, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._answered: AnnotatedPairs | None = None
         self._names = names and names.shown

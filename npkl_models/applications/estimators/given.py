@@ -12,8 +12,8 @@ from sklearn.utils.validation import validate_data
 from npkl_models.answer.extension import extend
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Index, Matrix
-from npkl_models.linalg.owned import real_matrix
-from npkl_models.model.graph import weights_of_graph
+from npkl_models.linalg.owned import real_matrix, unrounded
+from npkl_models.model.graph import APART, lowest, weights_of_graph
 from npkl_models.model.reading import symmetric
 
 GIVEN = "precomputed"
@@ -71,7 +71,7 @@ def read(estimator: Any, X: Any, **options: Any) -> Any:
         import networkx
 
         X = networkx.to_scipy_sparse_array(X, format="csr")
-    X = real_matrix(X, "X") if sp.issparse(X) else X
+    X = real_matrix(X, "X") if sp.issparse(X) else unrounded(X, "X")
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options)
 
 
@@ -81,8 +81,9 @@ def check(X: Any, affinity: str, metric: Any) -> None:
     The warning is at the line of the caller of `fit`.
     """
     if GIVEN in (affinity, metric) and X.shape[0] == X.shape[1] and X.min() < 0:
-        how = "affinity" if affinity == GIVEN else "metric"
-        raise ProblemError(f"Negative values in data passed to an estimator with {how}='precomputed'")
+        how, remedy = ("affinity", APART) if affinity == GIVEN else ("metric", "")
+        words = f"Negative values in data passed to an estimator with {how}='precomputed'"
+        raise ProblemError(f"{words}: got {lowest(X)}{remedy}")
     if affinity == GIVEN:
         if metric == GIVEN:
             raise ProblemError("X must be affinities or distances, got 'precomputed' for affinity and metric")

@@ -18,6 +18,7 @@ from npkl_models.applications.estimators.given import Names, names_of
 from npkl_models.applications.held_out import some_pairs
 from npkl_models.errors import ProblemError, calling
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.graph import check_points
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import is_label, labelled, signs
@@ -61,7 +62,7 @@ class PairScored:
             held = collected(count, names_of(X), y, must_link, cannot_link, pairs, y_pairs)
         if held is None:
             raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        weight = None if sample_weight is None else real_array(sample_weight, "sample_weight")
         return self._told(X, weighed(held, weight))
 
     @abstractmethod
