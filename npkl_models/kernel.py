@@ -76,8 +76,13 @@ def paid(problem: Statement, y: Multipliers) -> float:
         return math.inf
     size, count = conjugate_size(problem, y), sum(part.size for part in y.terms)
     for term, part in zip(problem.losses, y.losses, strict=True):
-        size += 2 * float(np.sum(np.abs(part * term.target)))  # the parts of a conjugate may cancel
+        size += 2 * float(np.sum(np.abs(part) * _asked(term)))  # the parts of a conjugate may cancel
     return total + SUM * UNIT * size + count * TINY
+
+
+def _asked(term: LossTerm) -> Array:
+    """The absolute values of the numbers that a loss compares its values with; 0 for a linear loss."""
+    return np.abs(getattr(term.loss, "about", 1.0) * term.target)
 
 
 def conjugate_size(problem: Statement, y: Multipliers) -> float:
@@ -655,7 +660,8 @@ def _rounding_of_losses(term: LossTerm, z: Array, size: Array, change: Array | N
     slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
     error = float(np.sum(slope * moved)) * (1 + 1e-9)
     error += float(np.sum(slope * size)) * gamma(steps + 8)
-    return error + SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
+    compared = slope * _asked(term)
+    return error + SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + compared))
 
 
 def _rounding_at_kernel(problem: Statement, K: Array, value: float) -> float:

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from scipy.optimize import lsq_linear, minimize
 from scipy.sparse.linalg import lsmr
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models import kernel
+from npkl_models.linalg import TINY, Array, Index, Matrix
 from npkl_models.model.functional import Functional
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import TraceFace
@@ -48,7 +49,7 @@ def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE) ->
     if problem.regularizer.spectral is not None:
         offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)
     if unknowns.blocks and V.size:
-        unknowns.solve(offset)
+        unknowns.solve(offset, kernel.row_units(problem, y))
     return y
 
 
@@ -89,7 +90,7 @@ class _Unknowns:
 
     def __init__(self, problem: Statement, V: Array) -> None:
         self.problem, self.V = problem, V
-        self.blocks: list[tuple[Matrix, Array, Index, Array, Array]] = []
+        self.blocks: list[tuple[Matrix, Array, Index, Array, Array, Array]] = []
 
     def add_values(self, y: Array, f: Functional, which: Index, low: Array, high: Array) -> None:
         if not which.size:
@@ -105,7 +106,7 @@ class _Unknowns:
         data = np.concatenate([(c[:, None] * self.V[j]).ravel(), (c[:, None] * self.V[i]).ravel()])
         shape = (self.V.size, which.size)
         block = sp.coo_array((data, (rows, np.concatenate([u, u]))), shape=shape)
-        self.blocks.append((block.tocsc(), y, which, low, high))
+        self.blocks.append((block.tocsc(), y, which, low, high, f.scale_of_factor(self.V)[which]))
 
     def add_trace_power(self, R: TraceFace, V: Array) -> Array:
         """Return the known gradient of a penalty; for a bound, add a column with an unknown factor."""
@@ -115,21 +116,24 @@ class _Unknowns:
             return R.penalty * direction
         nobody, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # nobody reads this multiplier
         column = sp.csc_array(direction.reshape(-1, 1))
-        self.blocks.append((column, nobody, first, np.zeros(1), np.full(1, np.inf)))
+        self.blocks.append((column, nobody, first, np.zeros(1), np.full(1, np.inf), np.ones(1)))
         return np.zeros_like(V)
 
-    def solve(self, offset: Array) -> None:
+    def solve(self, offset: Array, units: Array) -> None:
         """Solve for the open multipliers and set them; nothing changes if a number is not finite."""
-        columns, owners, places, low, high = zip(*self.blocks, strict=True)
+        columns, owners, places, low, high, sizes = zip(*self.blocks, strict=True)
         A, b = sp.hstack(columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
             r = self.V.shape[1]
             Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
             A, b = Q @ A, Q @ b
-        bounds = np.concatenate(low), np.concatenate(high)
+        rows = np.repeat(units, self.V.shape[1])
+        size = np.maximum(np.concatenate(sizes), TINY)  # of values, so that unknowns are numbers of the objective
+        A, b = sp.csr_array(sp.diags_array(rows) @ A @ sp.diags_array(1 / size)), rows * b
+        bounds = np.concatenate(low) * size, np.concatenate(high) * size
         if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
             return
-        x = _least_norm(A, b, bounds)
+        x = _least_norm(A, b, bounds) / size
         cuts = np.cumsum([where.size for where in places])[:-1]
         for y, where, own in zip(owners, places, np.split(x, cuts), strict=True):
             y[where] = own
