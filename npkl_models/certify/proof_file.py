@@ -79,7 +79,7 @@ class ProofFile:
         try:
             with np.errstate(all="ignore"):
                 return checker.check(self.data, exact)
-        except checker.RefusedError as error:
+        except ArithmeticError as error:
             raise ProblemError(f"the claim must hold, got one that is not proved: {error}") from None
 
     def save(self, path: str | Path) -> Path:
@@ -176,7 +176,7 @@ def _optimal(problem: Statement, V: Array, y: Multipliers, tol: float, feasibili
     for other in _inner(problem, y):
         try:
             return _filled(data, problem, other, V)
-        except checker.RefusedError as error:
+        except ArithmeticError as error:
             words = str(error)
     return words
 
@@ -202,9 +202,9 @@ def _filled(data: dict[str, Any], problem: Statement, y: Multipliers, V: Array |
         try:
             checker.check(data | {"method": method})
             return ProofFile(data | {"method": method})
-        except checker.RefusedError as error:
+        except ArithmeticError as error:
             words = words or str(error)
-    raise checker.RefusedError(words)
+    raise ArithmeticError(words)
 
 
 def _factor(problem: Statement, p: checker.Proof, V: Array) -> list[float]:
@@ -308,7 +308,7 @@ def _infeasible(problem: Statement, y: Multipliers | None) -> ProofFile | str:
     for ray in _rays(problem, y):
         try:
             return _filled(data, problem, ray)
-        except checker.RefusedError as error:
+        except ArithmeticError as error:
             words = str(error)
     return words
 
@@ -367,7 +367,7 @@ def _unbounded(problem: Statement, V: Array | None, feasibility: float) -> Proof
             data["rate"] = checker.Proof(data).proved_rate()
             checker.check(data)
             return ProofFile(data)
-        except checker.RefusedError as error:
+        except ArithmeticError as error:
             words = str(error)
     return words
 
