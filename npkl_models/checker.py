@@ -9,10 +9,9 @@ Weak duality: if all y_e lie in their boxes and P'SP >= 0 for S = C + sum_e y_e 
 OPTIMAL: this bound, and a point K = VV' whose objective exceeds it by no more than a share ``tol``, for the
 right-hand sides that K meets, which differ from b by a share of at most ``feasibility``. INFEASIBLE: the same
 bound is positive without cost and losses. UNBOUNDED: a point that meets the constraints as well, and a
-direction DD' along which the objective falls for ever. Every number is a whole multiple of 1 / scale for a
-power of two, so sums and products are exact, in whole numbers. Only the factorisation for P'SP >= 0 is in
-floating point, and what it misses is paid for; with --exact, up to order 60, it is in whole numbers, too.
-The exit status is 0 where the claim holds, 1 where it does not, and 2 for a file that is no proof.
+direction DD' along which the objective falls for ever. All numbers are whole multiples of 1 / scale, so sums
+and products are exact. Only the factorisation for P'SP >= 0 is in floating point, and what it misses is paid
+for; --exact makes it exact, too, up to order 60. Exit status: 0 if the claim holds, 1 if not, 2 for no proof.
 """
 
 import json
@@ -36,7 +35,7 @@ USED = {
 
 
 def need(true: object, words: str) -> None:
-    """Raise an `ArithmeticError` in words, which means that a claim is not proved, unless something is true."""
+    """Raise an `ArithmeticError`, by which a claim is refused, unless something is true."""
     if not true:
         raise ArithmeticError(words)
 
@@ -76,15 +75,14 @@ class Proof:
 
     def __init__(self, data: Any) -> None:
         self.claim, self.method, self.n, self.terms = data["claim"], data["method"], data["n"], []
-        known = data["format"] == "npkl proof" and repr(data["version"]) == "1"
-        need(known and self.method in ("dense", "sparse", "exact"), "it is no npkl proof of version 1")
+        need([data["format"], repr(data["version"])] == ["npkl proof", "1"], "it is no npkl proof, version 1")
+        need(self.method in ("dense", "sparse", "exact"), "its method must be dense, sparse or exact")
         listed([self.n], {int}, 1, MOST)
         fields = DATA + USED[self.claim] + ["levels"] * (self.method == "sparse")
         need({*data} == {*fields}, f"it must have the fields {', '.join(fields)}")
         lists = [name for name in fields if name in ("basis", "multipliers", "point", "direction")]
         told = self.told = {name: listed(data[name]) for name in lists}
         self.said = {name: listed([data[name]])[0] for name in USED[self.claim] if name not in lists}
-        need(all(0 < self.said.get(name, 0.5) < 1 for name in ("tol", "feasibility")), "tol must be below 1")
         for b, q, weight, low, high in data["terms"]:
             b, q, weight = map(Fraction, listed([b, q, weight]))
             low, high = (end if x is None else listed([x])[0] for x, end in ((low, -INF), (high, INF)))
@@ -95,7 +93,7 @@ class Proof:
         self.y = list(map(Fraction, told.get("multipliers", [0] * len(self.terms))))
         self.conjugates = [b * y + c * y * y / 2 for y, (b, c, *_) in zip(self.y, self.terms, strict=True)]
         # z_e is the sum of entry K[row, column] over the entries of owner e; the last owner is the cost
-        *ends, entry = map(list, zip(*data["entries"], strict=True))
+        *ends, entry = map(list, zip(*data["entries"], strict=True))  # type: ignore[call-overload]
         most = (len(self.terms), self.n - 1, self.n - 1)
         owner, i, j = (np.array(listed(x, {int}, 0, top), int) for x, top in zip(ends, most, strict=True))
         # a double is a whole number over a power of two, and the largest such power serves all
@@ -103,10 +101,11 @@ class Proof:
         self.scale = max((x.as_integer_ratio()[1] for x in every), default=1)
         keys = np.array([owner, np.minimum(i, j), np.maximum(i, j)])
         self.keys, self.entry = merged(keys, self.whole(listed(entry)))
-        self.Q = self.whole(told["basis"]).reshape(self.n, -1) if told["basis"] else None
-        self.label, self.order = (np.arange(self.n), self.Q.shape[1]) if told["basis"] else self.face()
-        self.levels = np.array(listed(data.get("levels", [0] * self.order), {int}, 0, self.order), int)
-        need(self.levels.size == self.order, "a row of P must have a level")
+        self.Q: Array = self.whole(told["basis"]).reshape(self.n, -1)
+        self.label, self.order = self.face() if not self.Q.size else (np.arange(self.n), self.Q.shape[1])
+        self.unit = self.scale**2 if self.Q.size else self.scale  # V has whole multiples of its inverse
+        levels = data.get("levels", [0] * self.order)  # for each row of P'SP
+        self.levels = np.array(listed(levels, {int}, 0, self.order), int).reshape(self.order)
 
     def whole(self, given: list[Any]) -> Array:
         """Doubles times the scale."""
@@ -132,17 +131,12 @@ class Proof:
     def values(self, factor: list[float]) -> tuple[list[Fraction], Array]:
         """All z_e at VV', V = P W for a factor W, then <C, K>; and sums of |M_ij| |V_i| |V_j|."""
         W = self.whole(factor).reshape(self.order, len(factor) // max(self.order, 1))
-        V = (
-            np.vstack([W, np.zeros((1, W.shape[1]), dtype=object)])[self.label]
-            if self.Q is None
-            else self.Q.dot(W)
-        )
-        unit = self.scale if self.Q is None else self.scale**2  # V has whole multiples of 1 / unit
+        V = self.Q.dot(W) if self.Q.size else np.vstack([W, np.zeros((1, W.shape[1]), object)])[self.label]
         (owner, i, j), z = self.keys, np.zeros(len(self.terms) + 1, dtype=object)
         np.add.at(z, owner, self.entry * sum(V[i, k] * V[j, k] for k in range(V.shape[1])))
-        s = np.array([math.sqrt(x / unit**2) for x in (V * V).sum(axis=1).tolist()])
+        s = np.array([math.sqrt(x / self.unit**2) for x in (V * V).sum(axis=1).tolist()])
         sizes = np.array([abs(x) / self.scale for x in self.entry.tolist()]) * s[i] * s[j]
-        return [Fraction(x, self.scale * unit**2) for x in z.tolist()], np.bincount(owner, sizes, z.size)
+        return [Fraction(x, self.scale * self.unit**2) for x in z.tolist()], np.bincount(owner, sizes, z.size)
 
     def slack(self, cost: bool) -> tuple[Array, Array]:
         """The entries of a positive multiple of P'SP, in both triangles: keys (row, column) and numbers."""
@@ -151,7 +145,7 @@ class Proof:
         keys = self.label[np.hstack([self.keys[1:], [j[off], i[off]]])]
         whole = np.append(np.where(off, whole, 2 * whole), whole[off])  # M_ij is half of the entry of K_ij
         keys, whole = merged(keys[:, (keys >= 0).all(axis=0)], whole[(keys >= 0).all(axis=0)])
-        if self.Q is None:
+        if not self.Q.size:
             return keys, whole
         SQ = np.zeros(self.Q.shape, dtype=object)
         np.add.at(SQ, keys[0], whole[:, None] * self.Q[keys[1]])
@@ -160,10 +154,10 @@ class Proof:
 
     def semidefinite(self, cost: bool, exact: bool) -> bool:
         """Whether P'SP is shown to be positive semidefinite."""
-        (keys, whole), n = self.slack(cost), self.order
-        sums, root, used = np.zeros(n, dtype=object), joined(n, *keys), np.isin(np.arange(n), keys[0])
+        keys, whole = self.slack(cost)
+        sums, used, root = np.zeros(self.order, object), np.ones(self.order, bool), joined(self.order, *keys)
         np.add.at(sums, keys[0], whole)
-        # if the rows of a connected part sum to zero, x'Sx depends on differences of x: its first x_i may be 0
+        # if the rows of a connected part sum to zero, x'Sx depends on differences of x: one x_i may be 0
         used[np.setdiff1d(root, root[sums != 0])] = False
         order = np.flatnonzero(used)[np.argsort(self.levels[used], kind="stable")]
         place, level = np.cumsum(used), self.levels[order]
@@ -200,17 +194,16 @@ class Proof:
         """Violation, objective, and relative gap of the claimed value and bound; all rounded up."""
         z, size = self.values(self.told["point"])
         losses, missed = self.parts(z)
-        # a residual is measured by b, or by what the value adds up if b is zero
         units = [abs(b) or Fraction(x * (1 - 1e-9)) for x, (b, *_) in zip(size, self.terms, strict=False)]
         violation = max((up(abs(r) / unit) for r, unit in zip(missed, units, strict=True) if r), default=0.0)
         objective = up(z[-1] + sum((Fraction(up(x)) for x in losses), Fraction(0)))
         # the point meets the right-hand sides b + r exactly, for which the bound is less by the sum of y r
-        value, bound = (self.said.get(name, 0.0) for name in ("value", "bound"))
-        gap = Fraction(value) - Fraction(bound) + sum(y * r for y, r in zip(self.y, missed, strict=True))
+        value, bound = (Fraction(self.said.get(name, 0)) for name in ("value", "bound"))
+        gap = value - bound + sum(y * r for y, r in zip(self.y, missed, strict=True))
         least = min((float(x) for x in self.parts([Fraction(0)] * len(missed))[0] if x > 0), default=0.0)
         primal, dual = (sum(abs(float(x)) for x in part) for part in (losses, self.conjugates))
         small = min(size[-1] + primal, max(dual, least)) if len(missed) in self.keys[0] else least
-        unit = Fraction((abs(value) + abs(bound) + THETA * small) * (1 - 1e-9))
+        unit = Fraction((float(abs(value) + abs(bound)) + THETA * small) * (1 - 1e-9))
         return violation, objective, up(gap / unit) if gap else 0.0
 
     def proved_rate(self) -> float:
@@ -223,9 +216,8 @@ class Proof:
         return up(total)
 
 
-def eliminated(S: Array) -> bool:
-    """Whether a matrix of whole numbers is positive semidefinite: elimination without fractions (Bareiss)."""
-    before = 1
+def eliminated(S: Array, before: int = 1) -> bool:
+    """Whether a matrix of whole numbers is positive semidefinite, by fraction-free elimination (Bareiss)."""
     for k in range(len(S)):
         pivot, side = S[k, k], S[k, k + 1 :]
         if pivot < 0 or (pivot == 0 and side.any()):
@@ -236,10 +228,9 @@ def eliminated(S: Array) -> bool:
 
 
 def definite(keys: Array, value: Array, ends: Array) -> bool:
-    """Whether A - Diag(margin) = LL' up to an error whose absolute row sums are at most the margins.
+    """Whether A - Diag(margin) = LL' up to an error of row sums below the margins: then A is semidefinite.
 
-    Then A is semidefinite, as LL' and Diag(margin) plus the error are, whatever the arithmetic. L has a block K
-    for each level, and beside it a block B below the block of the level before.
+    LL' is, whatever the arithmetic. L has a block K for each level, and to the left of K a block B.
     """
     (row, column), error = keys, np.zeros(ends[-1])
     unit = (2 * int(np.diff(ends, prepend=0).max()) + 8) * UNIT  # of sums as long as two blocks are wide
@@ -282,23 +273,22 @@ def check(data: Any, exact: bool = False) -> list[str]:
         if not cost:
             return [f"INFEASIBLE: the constraints alone have the bound {bound!r} > 0", f"S >= 0 {how}"]
     violation, objective, gap = p.judged()
-    need(violation <= said["violation"] <= said["feasibility"], f"the violation is {violation!r}")
+    need(violation <= said["violation"] <= said["feasibility"] < 1, f"the violation is {violation!r}")
     met = f"constraints met to {said['violation']:.2g} (feasibility {said['feasibility']:g})"
     if not cost:
         need(p.proved_rate() <= said["rate"] < 0, f"along DD' the objective changes by {p.proved_rate()!r}")
         return [f"UNBOUNDED: along DD' the objective changes at the rate {said['rate']!r}", met]
     need(objective <= said["value"], f"the objective of the point is {objective!r}")
-    need(gap <= said["relative_gap"] <= said["tol"], f"the relative gap is {gap!r}")
+    need(gap <= said["relative_gap"] <= said["tol"] < 1, f"the relative gap is {gap!r}")
     words = f"OPTIMAL: {said['bound']!r} <= optimum; a point has the objective {said['value']!r}"
     return [words, f"relative gap {said['relative_gap']:.2g} (tol {said['tol']:g}), {met}", f"S >= 0 {how}"]
 
 
 def main(arguments: list[str]) -> int:
     """Check a file, print what is proved, and return the exit status."""
-    names = [one for one in arguments if one != "--exact"]
     try:
-        with open(names[0] if len(names) == 1 else "", encoding="utf-8") as file, np.errstate(all="ignore"):
-            print("\n".join(check(json.load(file), "--exact" in arguments)))
+        with open(arguments[0], encoding="utf-8") as file, np.errstate(all="ignore"):
+            print("\n".join(check(json.load(file), "--exact" in arguments[1:])))
     except (ArithmeticError, OSError, ValueError, MemoryError, RecursionError) as error:
         refused = isinstance(error, (ArithmeticError, MemoryError))
         print(f"{'not proved' if refused else 'no proof'}: {error}", file=sys.stderr)
@@ -307,4 +297,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:] or [""]))
