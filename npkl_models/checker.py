@@ -93,16 +93,16 @@ class Proof:
         self.y = list(map(Fraction, told.get("multipliers", [0] * len(self.terms))))
         self.conjugates = [b * y + c * y * y / 2 for y, (b, c, *_) in zip(self.y, self.terms, strict=True)]
         # z_e is the sum of entry K[row, column] over the entries of owner e; the last owner is the cost
-        *ends, entry = map(list, zip(*data["entries"], strict=True))  # type: ignore[call-overload]
+        *index, entry = map(list, zip(*data["entries"], strict=True))
         most = (len(self.terms), self.n - 1, self.n - 1)
-        owner, i, j = (np.array(listed(x, {int}, 0, top), int) for x, top in zip(ends, most, strict=True))
+        owner, i, j = (np.array(listed(x, {int}, 0, top), int) for x, top in zip(index, most, strict=True))
         # a double is a whole number over a power of two, and the largest such power serves all
         every = [x for part in (listed(entry), *told.values()) for x in part]
         self.scale = max((x.as_integer_ratio()[1] for x in every), default=1)
         keys = np.array([owner, np.minimum(i, j), np.maximum(i, j)])
         self.keys, self.entry = merged(keys, self.whole(listed(entry)))
         self.Q: Array = self.whole(told["basis"]).reshape(self.n, -1)
-        self.label, self.order = self.face() if not self.Q.size else (np.arange(self.n), self.Q.shape[1])
+        self.label, self.order = self.face() if not self.Q.size else (np.arange(self.n), self.Q.shape[1])  # type: ignore[var-annotated]
         self.unit = self.scale**2 if self.Q.size else self.scale  # V has whole multiples of its inverse
         levels = data.get("levels", [0] * self.order)  # for each row of P'SP
         self.levels = np.array(listed(levels, {int}, 0, self.order), int).reshape(self.order)
