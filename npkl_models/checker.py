@@ -87,7 +87,7 @@ class Proof:
             b, q, weight = map(Fraction, listed([b, q, weight]))
             low, high = (end if x is None else listed([x])[0] for x, end in ((low, -INF), (high, INF)))
             hard = q == 0 and INF in (-low, high)
-            ends = {low, high} <= {-INF, 0, INF} if hard else q or weight == 1
+            ends = {low, high} <= {-INF, 0, INF} and weight == 1 if hard else q or weight == 1
             need(q >= 0 < weight and low <= high and ends, "a term must have a conjugate")
             self.terms.append((b, q / weight, low, high, hard))
         self.y = list(map(Fraction, told.get("multipliers", [0] * len(self.terms))))
