@@ -166,17 +166,17 @@ def _first(
     data: dict[str, Any], problem: Statement, tried: Iterable[Multipliers], V: Array | None
 ) -> ProofFile | str:
     """The first proof that the checker accepts, without whole numbers if possible; else its words."""
-    words, every = "there was nothing to try", []
+    words, every = "", []
     for y in tried:
         every.append(y)
         try:
             return _filled(data, problem, y, V, exact=False)
         except ArithmeticError as error:
-            words = str(error)
+            words = words or str(error)
     for y in every:
         with contextlib.suppress(ArithmeticError):
             return _filled(data, problem, y, V, exact=True)
-    return words
+    return words or "there was nothing to try"
 
 
 def _filled(

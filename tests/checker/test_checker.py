@@ -29,7 +29,7 @@ def graph(n=24, shift=0.1):
 def unfolding(n=16):
     X = np.random.default_rng(3).standard_normal((n, 2))
     i, j = np.triu_indices(n, 1)
-    near = np.flatnonzero(np.linalg.norm(X[i] - X[j], axis=1) < 1.3)
+    near = np.flatnonzero(np.linalg.norm(X[i] - X[j], axis=1) < 2.0)
     i, j = i[near], j[near]
     known = nm.Constraint(nm.SquaredDistances(n, (i, j)), equal=np.sum((X[i] - X[j]) ** 2, axis=1))
     return nm.Problem(-np.eye(n), [known, nm.Constraint(nm.TotalSum(n), equal=0.0)])
