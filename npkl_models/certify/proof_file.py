@@ -22,6 +22,7 @@ from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.files.atomic import write_text
 from npkl_models.linalg import Array
 from npkl_models.model.box_loss import BoxLoss
+from npkl_models.model.conjugates import box_rows
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functionals import Trace
 from npkl_models.model.incidence import Incidence
@@ -110,10 +111,7 @@ def proof_of(
 
 def _stated(problem: Statement, y: Multipliers | None) -> tuple[Statement, Multipliers | None]:
     """The same problem with boxes alone: a bound or a penalty on tr K is a term of its own."""
-    others = [term.loss.name for term in problem.losses if not isinstance(term.loss, BoxLoss)]
     R = problem.regularizer
-    if others:
-        raise UnsupportedError(f"a proof file needs losses that are boxes, got {others[0]}")
     if R.vacuous:
         return problem, y
     power = R.spectral
@@ -138,15 +136,7 @@ def _stated(problem: Statement, y: Multipliers | None) -> tuple[Statement, Multi
 def _data(problem: Statement) -> dict[str, Any]:
     """The fields of the problem."""
     t = Incidence.stack([part.functional.incidence for part in problem.terms])
-    C = sp.coo_array(sp.triu(problem.cost))
-    terms = []
-    for part in problem.terms:
-        box, hard = part.box, isinstance(part, Constraint)
-        q = 0.0 if hard else part.loss.q  # type: ignore[union-attr]
-        weight = np.ones(box.b.size) if hard or q == 0 else part.weight  # type: ignore[union-attr]
-        for b, w, low, high in zip(box.b, weight, box.lower, box.upper, strict=True):
-            ends = (float(end) if np.isfinite(end) else None for end in (low, high))
-            terms.append([float(b), float(q), float(w), *ends])
+    C, terms = sp.coo_array(sp.triu(problem.cost)), box_rows(problem)
     where = (part.tolist() for part in (t.owner, t.row, t.column, np.asarray(t.coefficient, dtype=float)))
     entries = [list(one) for one in zip(*where, strict=True)]
     doubled = np.where(C.row == C.col, C.data, 2 * C.data)
