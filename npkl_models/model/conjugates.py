@@ -60,7 +60,8 @@ def box_rows(problem: Statement) -> list[list[float | None]]:
     """
     rows: list[list[float | None]] = []
     for part in problem.terms:
-        box, q, weight = part.box, 0.0, np.ones(part.functional.size)
+        box, q = part.box, 0.0
+        weight: Array = np.ones(part.functional.size)
         if isinstance(part, LossTerm):
             if not isinstance(part.loss, BoxLoss):
                 raise UnsupportedError(f"a proof file needs losses that are boxes, got {part.loss.name}")
