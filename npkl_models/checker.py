@@ -10,8 +10,7 @@ OPTIMAL: this bound, and a point K = VV' whose objective exceeds it by no more t
 right-hand sides that K meets, which differ from b by a share of at most ``feasibility``. INFEASIBLE: the same
 bound is positive without cost and losses. UNBOUNDED: a point that meets the constraints as well, and a
 direction DD' along which the objective falls for ever. All numbers are whole multiples of 1 / scale, so sums
-and products are exact. Only the factorisation for P'SP >= 0 is in floating point, and what it misses is paid
-for; --exact makes it exact, too, up to order 60. Exit status: 0 if the claim holds, 1 if not, 2 for no proof.
+and products are exact. Only the factorisation for P'SP >= 0 rounds, which is paid for; --exact does not round.
 """
 
 import json
@@ -74,7 +73,7 @@ class Proof:
     """A problem in whole multiples of 1 / scale, and the claim of a file."""
 
     def __init__(self, data: Any) -> None:
-        self.claim, self.method, self.n, self.terms = data["claim"], data["method"], data["n"], []
+        self.claim, self.method, self.n = data["claim"], data["method"], data["n"]
         need([data["format"], repr(data["version"])] == ["npkl proof", "1"], "it is no npkl proof, version 1")
         need(self.method in ("dense", "sparse", "exact"), "its method must be dense, sparse or exact")
         listed([self.n], {int}, 1, MOST)
@@ -83,32 +82,35 @@ class Proof:
         lists = [name for name in fields if name in ("basis", "multipliers", "point", "direction")]
         told = self.told = {name: listed(data[name]) for name in lists}
         self.said = {name: listed([data[name]])[0] for name in USED[self.claim] if name not in lists}
-        for b, q, weight, low, high in data["terms"]:
-            b, q, weight = map(Fraction, listed([b, q, weight]))
-            low, high = (end if x is None else listed([x])[0] for x, end in ((low, -INF), (high, INF)))
-            hard = q == 0 and INF in (-low, high)
-            ends = {low, high} <= {-INF, 0, INF} and weight == 1 if hard else q or weight == 1
-            need(q >= 0 < weight and low <= high and ends, "a term must have a conjugate")
-            self.terms.append((b, q / weight, low, high, hard))
-        self.y = list(map(Fraction, told.get("multipliers", [0] * len(self.terms))))
-        self.conjugates = [b * y + c * y * y / 2 for y, (b, c, *_) in zip(self.y, self.terms, strict=True)]
+        self.read_terms(data["terms"])
         # z_e is the sum of entry K[row, column] over the entries of owner e; the last owner is the cost
         *index, entry = map(list, zip(*data["entries"], strict=True))
         most = (len(self.terms), self.n - 1, self.n - 1)
         owner, i, j = (np.array(listed(x, {int}, 0, top), int) for x, top in zip(index, most, strict=True))
-        # a double is a whole number over a power of two, and the largest such power serves all
         every = [x for part in (listed(entry), *told.values()) for x in part]
         self.scale = max((x.as_integer_ratio()[1] for x in every), default=1)
         keys = np.array([owner, np.minimum(i, j), np.maximum(i, j)])
         self.keys, self.entry = merged(keys, self.whole(listed(entry)))
         self.Q: Array = self.whole(told["basis"]).reshape(self.n, -1)
         self.label, self.order = self.face() if not self.Q.size else (np.arange(self.n), self.Q.shape[1])  # type: ignore[var-annotated]
-        self.unit = self.scale**2 if self.Q.size else self.scale  # V has whole multiples of its inverse
-        levels = data.get("levels", [0] * self.order)  # for each row of P'SP
-        self.levels = np.array(listed(levels, {int}, 0, self.order), int).reshape(self.order)
+        self.unit = self.scale ** (1 + (self.Q.size > 0))  # V has whole multiples of its inverse
+        self.levels = np.array(listed(data.get("levels", [0] * self.order), {int}, 0, self.order), int)
+
+    def read_terms(self, rows: list[Any]) -> None:
+        """The b, q / weight, low, high of each f*, and whether it is hard; and all y and f*(y)."""
+        self.terms: list[Any] = []
+        for b, q, weight, low, high in rows:
+            b, q, weight = map(Fraction, listed([b, q, weight]))
+            low, high = (end if x is None else listed([x])[0] for x, end in ((low, -INF), (high, INF)))
+            hard = q == 0 and INF in (-low, high)
+            ends = {low, high} <= {-INF, 0, INF} and weight == 1 if hard else q or weight == 1
+            need(q >= 0 < weight and low <= high and ends, "a term must have a conjugate")
+            self.terms.append((b, q / weight, low, high, hard))
+        self.y = list(map(Fraction, self.told.get("multipliers", [0] * len(self.terms))))
+        self.conjugates = [b * y + c * y * y / 2 for y, (b, c, *_) in zip(self.y, self.terms, strict=True)]
 
     def whole(self, given: list[Any]) -> Array:
-        """Doubles times the scale."""
+        """Doubles times the scale: a double is a whole number over a power of two, and the largest serves all."""
         out = np.empty(len(given), dtype=object)
         out[:] = [above * (self.scale // below) for above, below in (x.as_integer_ratio() for x in given)]
         return out
@@ -159,7 +161,7 @@ class Proof:
         np.add.at(sums, keys[0], whole)
         # if the rows of a connected part sum to zero, x'Sx depends on differences of x: one x_i may be 0
         used[np.setdiff1d(root, root[sums != 0])] = False
-        order = np.flatnonzero(used)[np.argsort(self.levels[used], kind="stable")]
+        order = np.flatnonzero(used)[np.argsort(self.levels.reshape(used.shape)[used], kind="stable")]
         place, level = np.cumsum(used), self.levels[order]
         place[order] = np.arange(order.size)
         keys, whole = merged(place[keys[:, used[keys].all(axis=0)]], whole[used[keys].all(axis=0)])
@@ -228,10 +230,8 @@ def eliminated(S: Array, before: int = 1) -> bool:
 
 
 def definite(keys: Array, value: Array, ends: Array) -> bool:
-    """Whether A - Diag(margin) = LL' up to an error of row sums below the margins: then A is semidefinite.
-
-    LL' is, whatever the arithmetic. L has a block K for each level, and to the left of K a block B.
-    """
+    """Whether A - Diag(margin) = LL' up to an error of row sums below the margins: then A is semidefinite."""
+    # LL' is, whatever the arithmetic; L has a block K for each level, and to the left of it a block B
     (row, column), error = keys, np.zeros(ends[-1])
     unit = (2 * int(np.diff(ends, prepend=0).max()) + 8) * UNIT  # of sums as long as two blocks are wide
     for _ in range(3):  # the first factor shows which margins are needed
@@ -285,13 +285,13 @@ def check(data: Any, exact: bool = False) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Check a file, print what is proved, and return the exit status."""
+    """Check a file, say what is proved, and return 0, 1 if the claim is refused, or 2 if it is no proof."""
     try:
         with open(arguments[0], encoding="utf-8") as file, np.errstate(all="ignore"):
-            print("\n".join(check(json.load(file), "--exact" in arguments[1:])))
+            sys.stdout.write("\n".join(check(json.load(file), "--exact" in arguments[1:])) + "\n")
     except (ArithmeticError, OSError, ValueError, MemoryError, RecursionError) as error:
         refused = isinstance(error, (ArithmeticError, MemoryError))
-        print(f"{'not proved' if refused else 'no proof'}: {error}", file=sys.stderr)
+        sys.stderr.write(f"{'not proved' if refused else 'no proof'}: {error}\n")
         return 1 if refused else 2
     return 0
 
