@@ -10,7 +10,7 @@ OPTIMAL: this bound, and a point K = VV' whose objective exceeds it by no more t
 right-hand sides that K meets, which differ from b by a share of at most ``feasibility``. INFEASIBLE: the same
 bound is positive without cost and losses. UNBOUNDED: a point that meets the constraints as well, and a
 direction DD' along which the objective falls for ever. All numbers are whole multiples of 1 / scale, so sums
-and products are exact. Only the factorisation for P'SP >= 0 rounds, which is paid for; --exact does not round.
+and products are exact. Only the factorisation for P'SP >= 0 rounds, which is paid for; --exact does not.
 """
 
 import json
@@ -110,7 +110,7 @@ class Proof:
         self.conjugates = [b * y + c * y * y / 2 for y, (b, c, *_) in zip(self.y, self.terms, strict=True)]
 
     def whole(self, given: list[Any]) -> Array:
-        """Doubles times the scale: a double is a whole number over a power of two, and the largest serves all."""
+        """Doubles times the scale; a double is a whole number over a power of two, the largest serves all."""
         out = np.empty(len(given), dtype=object)
         out[:] = [above * (self.scale // below) for above, below in (x.as_integer_ratio() for x in given)]
         return out
@@ -120,10 +120,10 @@ class Proof:
         at, fixed, same = np.searchsorted(self.keys[0], range(len(self.terms) + 1)), {}, []
         for k, (b, _, low, high, hard) in enumerate(self.terms):
             (_, i, j), v = (part[..., at[k] : at[k + 1]].tolist() for part in (self.keys, self.entry))
-            if hard and low == -INF and high == INF and len(v) == 1:
+            if (hard, low, high, len(v)) == (True, -INF, INF, 1):
                 fixed[i[0], j[0]] = b / v[0]
-            if hard and high == INF and len(v) == 3 and b == 0 < v[0] and v == [v[0], -2 * v[0], v[0]]:
-                same += [(i[0], j[2])] if (i[0], i[1], j[1]) == (j[0], i[0], i[2]) and i[2] == j[2] else []
+            if len(v) == 3 and (hard, high, b, v[0] > 0, v[1:]) == (True, INF, 0, True, [-2 * v[0], v[0]]):
+                same += [(i[0], j[2])] if (i[0], i[0], j[2], j[2]) == (j[0], i[1], j[1], i[2]) else []
         same += [(i, j) for (i, j), v in fixed.items() if fixed.get((i, i)) == v == fixed.get((j, j))]
         gone = np.array([i for (i, j), v in fixed.items() if i == j and v == 0], int)
         root = joined(self.n, *np.array(same, int).reshape(-1, 2).T)
