@@ -16,6 +16,7 @@ from npkl_models.answer.history import History, attempts, packed_arrays, status_
 from npkl_models.answer.history import Status as Status
 from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.certificates.certificate import Certificate, bracket
+from npkl_models.certificates.proof_file import ProofFile, proof_of
 from npkl_models.certificates.prove import known
 from npkl_models.certificates.rays import infeasible
 from npkl_models.certificates.recession import unbounded
@@ -189,6 +190,25 @@ class Solution(Owner):
         if self.V is not None:
             lines.append(self.certificate.plainly)
         return "\n".join(lines)
+
+    def proof(self, tol: float = 1e-6) -> ProofFile:
+        """A proof of the status, which `npkl check` and `npkl_models.checker` check without this package.
+
+        OPTIMAL is proved for a relative gap of at most ``tol``, INFEASIBLE by a ray, and UNBOUNDED by a
+        direction. A bound that is only probable is proved by a factorisation first.
+
+        Raises
+        ------
+        UnsupportedError
+            For another status, for the logistic loss, the shared slack and tr K^p with p > 1, or if no proof
+            is found that the checker accepts.
+        """
+        y = self.certificate.multipliers if self.V is not None else self.multipliers
+        return proof_of(self.problem, self.status.name, self.V, y, tol, self._feasibility)
+
+    @property
+    def _feasibility(self) -> float:
+        return FEASIBILITY if self.V is None else self.certificate.feasibility
 
     def save(self, path: str | Path) -> Path:
         """Write problem and solution to one .npz file (arrays and JSON, no pickle); never a partial file."""

@@ -20,7 +20,7 @@ from npkl_models.files.atomic import plain, save_figure, write_json, write_text
 from npkl_models.solve.watch import INTERRUPTED, listening
 
 ANSWER, JSON, CSV = (".npz", ".json"), (".json",), (".csv",)
-PAGE, PICTURE = (".html", ".htm"), (".png", ".svg", ".pdf")
+PAGE, PICTURE, PROOF = (".html", ".htm"), (".png", ".svg", ".pdf"), (".proof", ".json")
 
 
 class _Line(logging.Handler):

@@ -1,4 +1,4 @@
-"""``npkl solve``, ``explain``, ``export`` and ``certify``: one problem, its solution, and their files."""
+"""``npkl solve``, ``explain``, ``export``, ``certify`` and ``check``: a problem, its answer, their files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npkl_models import checker
 from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.cli import output
 from npkl_models.cli.console import printer, say
@@ -81,11 +82,17 @@ def is_saved(name: str) -> bool:
 
 def solve(options: argparse.Namespace) -> int:
     """Solve one problem, print and store the solution with its certificate; returns the exit status."""
-    output.check(options, out=output.ANSWER, json=output.JSON)
+    output.check(options, out=output.ANSWER, json=output.JSON, proof=output.PROOF)
     found = asked(options)
+    solving = found.recipe.solving()
     with output.progress(f"{found.problem.name}, n = {found.problem.n}"):
-        solution = found.problem.solve(found.recipe.backend, **found.recipe.solving())
-    return output.told(solution, options)
+        solution = found.problem.solve(found.recipe.backend, **solving)
+    status = output.told(solution, options)
+    if options.proof is not None:
+        proof = solution.proof(**{name: solving[name] for name in ("tol",) if name in solving})
+        proof.save(options.proof)
+        say("\n".join([f"{options.proof}: {proof!r}", *proof.check()]))
+    return status
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -138,3 +145,8 @@ def judge(options: argparse.Namespace) -> int:
     output.check(options, out=output.ANSWER, json=output.JSON)
     found = judge_file(options.source, options.answer, options.tol, options.feasibility or FEASIBILITY)
     return output.told(found, options)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Check a proof file as `npkl_models.checker` does; returns its exit status."""
+    return checker.main([str(options.proof), *["--exact"] * options.exact])

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Mask, Matrix
 from npkl_models.model.box import Box
 from npkl_models.model.box_loss import BoxLoss
@@ -47,6 +48,28 @@ def stated(problem: Statement) -> tuple[Incidence, Box, Mask, Array, Matrix]:
     fixed = np.where(moving, 0.0, box.lower)
     cost = problem.cost if moving.all() else problem.cost + incidence.adjoint(fixed)
     return incidence, box, moving, fixed, cost
+
+
+def box_rows(problem: Statement) -> list[list[float | None]]:
+    """A row b, q, weight, lower, upper for each value, with f*(y) = b y + (q / weight) y^2 / 2; None: no end.
+
+    Raises
+    ------
+    UnsupportedError
+        If a loss is not such a box.
+    """
+    rows: list[list[float | None]] = []
+    for part in problem.terms:
+        box, q = part.box, 0.0
+        weight: Array = np.ones(part.functional.size)
+        if isinstance(part, LossTerm):
+            if not isinstance(part.loss, BoxLoss):
+                raise UnsupportedError(f"a proof file needs losses that are boxes, got {part.loss.name}")
+            q, weight = (part.loss.q, part.weight) if part.loss.q > 0 else (q, weight)
+        for b, w, *ends in zip(box.b, weight, box.lower, box.upper, strict=True):
+            low, high = (float(end) if np.isfinite(end) else None for end in ends)
+            rows.append([float(b), float(q), float(w), low, high])
+    return rows
 
 
 def projected(problem: Statement, y: Multipliers) -> Multipliers:

@@ -49,9 +49,9 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_037),
-    "lines of tests": (lambda: lines(TESTS), 31_034),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 600),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 43_900),
+    "lines of tests": (lambda: lines(TESTS), 31_500),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 610),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_051),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),

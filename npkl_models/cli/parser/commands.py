@@ -77,9 +77,26 @@ COMMANDS = (
   npkl solve --data wine --gamma 10
   npkl solve --data my.csv --labels class --formulation npkl --loss hinge --out answer.npz
   npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json
-  npkl solve theta1.dat-s --backend interior --out answer.npz""",
-        (GIVEN, *PROBLEM, *SOLVER, *ANSWER),
+  npkl solve theta1.dat-s --backend interior --out answer.npz
+  npkl solve theta1.dat-s --proof theta1.proof""",
+        (
+            GIVEN, *PROBLEM, *SOLVER, *ANSWER,
+            _file("--proof", "write a proof of the status, which npkl check checks: .proof or .json"),
+        ),
         run="problems.solve",
+    ),
+    Command(
+        "check", "check a proof file",
+        "Check a proof that npkl solve --proof wrote, with numpy alone. The exit status is 0 if the claim "
+        "holds, 1 if not, and 2 for a file that is no proof.",
+        """
+  npkl solve --data iris --formulation npkl --loss hinge --proof iris.proof
+  npkl check iris.proof""",
+        (
+            _file("proof", "the proof", metavar="FILE"),
+            _flag("--exact", "factorise in whole numbers, up to order 60"),
+        ),
+        run="problems.check",
     ),
     Command(
         "cluster", "cluster the rows of a table by a kernel learnt from pairs",
