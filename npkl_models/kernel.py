@@ -661,7 +661,9 @@ def _rounding_of_losses(term: LossTerm, z: Array, size: Array, change: Array | N
     error = float(np.sum(slope * moved)) * (1 + 1e-9)
     error += float(np.sum(slope * size)) * gamma(steps + 8)
     compared = slope * _asked(term)
-    return error + SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + compared))
+    return error + SUM * UNIT * float(
+        np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + compared)
+    )
 
 
 def _rounding_at_kernel(problem: Statement, K: Array, value: float) -> float:

@@ -128,7 +128,9 @@ class _Unknowns:
             Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
             A, b = Q @ A, Q @ b
         rows = np.repeat(units, self.V.shape[1])
-        size = np.maximum(np.concatenate(sizes), TINY)  # of values, so that unknowns are numbers of the objective
+        size = np.maximum(
+            np.concatenate(sizes), TINY
+        )  # of values, so that unknowns are numbers of the objective
         A, b = sp.csr_array(sp.diags_array(rows) @ A @ sp.diags_array(1 / size)), rows * b
         bounds = np.concatenate(low) * size, np.concatenate(high) * size
         if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
