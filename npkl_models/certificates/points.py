@@ -10,7 +10,7 @@ import scipy.linalg
 
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
 from npkl_models.kernel import units_of_kernel
-from npkl_models.linalg import UNIT, Array, symmetrize
+from npkl_models.linalg import TINY, UNIT, Array, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.reading import LARGEST
 from npkl_models.model.statement import Statement
@@ -34,8 +34,8 @@ class Given:
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a given factor or kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
-    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. A kernel that is
-    far from symmetric is refused, as it may be meant as a factor (``kind="factor"``).
+    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. An n x n array that
+    is far from symmetric is a factor, since no rounding explains it. One that is neither is refused.
     """
     chosen("kind of point", kind, KINDS)
     A = real_array(point, "a point")
@@ -45,7 +45,8 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
             f"a point must be a finite factor ({n} x r) or kernel ({n} x {n}), got shape {A.shape}"
         )
     square, largest = A.shape[1] == n, float(np.abs(A).max())
-    as_kernel = kind == "kernel" or (kind == "auto" and square)
+    skew = float(np.abs(A - A.T).max()) / max(largest, TINY) if square else 0.0
+    as_kernel = kind == "kernel" or (kind == "auto" and square and skew <= ASYMMETRY**0.5)
     if root != 1.0:
         A = A / root / (root if as_kernel else 1.0)
         largest = float(np.abs(A).max())
@@ -58,10 +59,9 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
         return Given(A)
     if not square:
         raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")
-    skew = float(np.abs(A - A.T).max())
-    if skew > ASYMMETRY * largest:
+    if skew > ASYMMETRY:
         raise ProblemError(
-            f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
+            f"a kernel must be symmetric, got a square array with a difference of {skew * largest:.1e} between (i, j) "
             f"and (j, i), entries up to {largest:.1e}; for a factor use kind='factor'"
         )
     return _kernel(A)
