@@ -115,8 +115,8 @@ def slack(problem: Statement, y: Multipliers, *, cost: bool = True, T: Array | N
     """S(y) with the shift of the regulariser; sum y_e M_e alone without the ``cost``.
 
     An entry is a sum of numbers that may cancel: its error is u for each summand times |C| + sum |y_e| |M_e|.
-    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect. Any powers of two may
-    serve as T.
+    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect. A basis of all centred
+    vectors is centred up to its tilt. Any powers of two may serve as T.
     """
     S, shift, basis = problem.slack(y), problem.regularizer.shift if cost else 0.0, problem.basis
     S = S if cost else S - problem.cost
@@ -128,17 +128,28 @@ def slack(problem: Statement, y: Multipliers, *, cost: bool = True, T: Array | N
     if basis is None:
         rows = T * (within * sizes(problem, y, T) + TINY * T.max())
         return Slack(S, T, float(np.max(rows, initial=0.0)))
-    reduced = problem.restrict(S)
+    reduced, largest = problem.restrict(S), float(np.max(T, initial=0.0))
+    tilted = 2.1 * _tilt(problem) * norm_bound(S) * largest**2
     if sp.issparse(basis.Q):  # columns have few entries each, and units of their own
         A, At = (abs(part) for part in basis.quick)
-        steps = (longest_row(basis.Q.T) + longest_row(abs(S)) + 8) * UNIT + 3 * basis.defect
+        skew = 3 * basis.defect * largest / float(np.min(T, initial=largest))
+        steps = (longest_row(basis.Q.T) + longest_row(S) + 8) * UNIT + skew
         rows = T * (At @ ((within + steps) * sizes(problem, y, A @ T) + TINY * T.max()))
-        return Slack(reduced, T, float(np.max(rows, initial=0.0)) * (1 + 1e-3))
+        return Slack(reduced, T, float(np.max(rows, initial=0.0)) * (1 + 1e-3) + tilted)
     rows = within * sizes(problem, y, np.ones(problem.n)) + TINY
     product = basis.of_product(abs(S), gamma(float(np.max(count, initial=0.0)) + 2))
     error = float(np.max(rows, initial=0.0)) * (1 + basis.defect) + product
     error += 2.5 * basis.defect * (1 + basis.defect) * norm_bound(S)
-    return Slack(reduced, T, error * float(np.max(T, initial=0.0)) ** 2)
+    return Slack(reduced, T, error * largest**2 + tilted)
+
+
+def _tilt(problem: Statement) -> float:
+    """The sine of the angle between the range of a basis of all centred vectors and these vectors; else 0."""
+    if problem.basis is None or not problem.basis.centring:
+        return 0.0
+    Q, n = problem.basis.Q, problem.n
+    sums, size = np.asarray(Q.sum(axis=0)).ravel(), np.asarray(abs(Q).sum(axis=0)).ravel()
+    return float(np.linalg.norm(np.abs(sums) + gamma(n) * size)) / math.sqrt(n)
 
 
 def row_units(problem: Statement, y: Multipliers) -> Array:
@@ -249,20 +260,22 @@ def moved(problem: Statement, floor: Floor, to: Anchor, t: float, y: Multipliers
         still = (new == old) & (end == (0.0 if to.ray else old))
         off.append(np.where(still, 0.0, np.abs(new - (kept * old + t * end)) + 4 * UNIT * size))
     away = _norm(problem, problem.split_multipliers(off), floor.T)
+    if not to.ray:  # 1 - t is rounded, too, and so is its share of the cost
+        away += 2 * UNIT * _norm(problem, problem.no_multipliers, floor.T, cost=True)
     mu = to.mu * float(np.min((floor.T / to.T) ** 2, initial=1.0 if not floor.T.size else np.inf))
     lower = kept * floor.lower + t * mu - away
     return replace(floor, y=y, lower=lower - 8 * UNIT * (abs(floor.lower) + t * mu + away))
 
 
-def _norm(problem: Statement, y: Multipliers, T: Array) -> float:
-    """An upper bound on the norm of T (sum |y_e| |M_e|) T."""
+def _norm(problem: Statement, y: Multipliers, T: Array, *, cost: bool = False) -> float:
+    """An upper bound on the norm of T (sum |y_e| |M_e|) T, perhaps with |C| in the sum."""
     if problem.basis is None:
-        return float(np.max(T * sizes(problem, y, T, cost=False), initial=0.0)) * (1 + 1e-3)
+        return float(np.max(T * sizes(problem, y, T, cost=cost), initial=0.0)) * (1 + 1e-3)
     A, At = (abs(part) for part in problem.basis.quick)
     if sp.issparse(problem.basis.Q):
-        return float(np.max(T * (At @ sizes(problem, y, A @ T, cost=False)), initial=0.0)) * (1 + 1e-3)
+        return float(np.max(T * (At @ sizes(problem, y, A @ T, cost=cost)), initial=0.0)) * (1 + 1e-3)
     spread = problem.basis.magnitude * (1 + problem.basis.defect) * float(np.max(T, initial=0.0)) ** 2
-    return float(np.max(sizes(problem, y, np.ones(problem.n), cost=False), initial=0.0)) * spread * (1 + 1e-3)
+    return float(np.max(sizes(problem, y, np.ones(problem.n), cost=cost), initial=0.0)) * spread * (1 + 1e-3)
 
 
 def raised(problem: Statement, floor: Floor, y: Multipliers) -> Floor:
@@ -312,7 +325,10 @@ def _exact_slack(problem: Statement, y: Multipliers) -> list[list[Fraction]]:
                 S[j][i] += half
     if problem.basis is None:
         return S
-    Q = [[Fraction(x) for x in row] for row in problem.Q.tolist()]
+    rows = problem.Q.tolist()
+    if problem.basis.centring:  # the same vectors, exactly: n - 1 differences from the last point
+        rows = np.vstack([np.eye(n - 1), -np.ones((1, n - 1))]).tolist()
+    Q = [[Fraction(x) for x in row] for row in rows]
     SQ = [
         [sum((s * Q[j][b] for j, s in enumerate(row) if s), zero) for b in range(problem.order)] for row in S
     ]
@@ -438,16 +454,19 @@ def anchored_bound(
 
 
 def supported(
-    problem: Statement, y: Multipliers, mu: Array, lower: float, error: float, rigour: Rigour
+    problem: Statement, y: Multipliers, W: Array, mu: Array, lower: float, error: float, rigour: Rigour
 ) -> Bound:
-    """The bound -sum f* - R*(Z), Z >= -S, if S + W diag(mu) W' >= ``lower`` I and W is orthonormal to rounding.
+    """The bound -sum f* - R*(Z), Z >= -S, if S + W diag(mu) W' >= ``lower`` I.
 
-    R* is monotone. The computed sum errs by up to (k + 2) k units of roundoff of the largest mu.
+    R* is monotone. The computed sum errs by up to (k + 2) k units of roundoff of the largest mu, and the
+    eigenvalues of W diag(mu) W' by the defect ||W'W - I|| times the largest mu.
     """
     order = problem.order
-    units = 8 * order + (mu.size + 8) ** 2
-    eps = max(0.0, -lower + error + units * UNIT * float(np.max(np.abs(mu), initial=0.0)))
-    spectrum = np.concatenate([mu + eps, np.full(order - mu.size, eps)])
+    top, defect = float(np.max(np.abs(mu), initial=0.0)), 0.0
+    if mu.size:
+        defect = float(np.linalg.norm(W.T @ W - np.eye(mu.size))) + gamma(order + 4) * mu.size
+    eps = max(0.0, -lower + error + (8 * order + (mu.size + 8) ** 2) * UNIT * top)
+    spectrum = np.concatenate([mu + eps + defect * top, np.full(order - mu.size, eps)])
     value = -paid(problem, y) - problem.regularizer.support(spectrum)
     return Bound(value, rigour) if np.isfinite(value) else NO_BOUND
 
@@ -553,7 +572,9 @@ def _of_kernel(problem: Statement, V: Array, K: Array, own: float, size: float) 
     top = max(own, value) + _rounding_at_kernel(problem, there, value)
     inner = symmetrize(dense(problem.restrict(there)))
     d = units_of_kernel(inner)
-    doubt = 4 * gamma(problem.n) * float(np.linalg.norm(inner / d / d[:, None])) * (problem.basis is not None)
+    doubt = 0.0
+    if problem.basis is not None:  # products with the basis round
+        doubt = 4 * gamma(problem.n) * float(np.linalg.norm(there)) / float(np.min(d)) ** 2
     share = max(0.0, doubt - by_eigh(inner / d / d[:, None]).lower)
     over = excess(problem, V, there, more=len(d) * share * float(np.max(d**2, initial=0.0)))
     missed = constraints_missed(problem.constraints, V, there)

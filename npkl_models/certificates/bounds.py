@@ -236,7 +236,7 @@ def _finite(
     whole = _wide(W) or (query.method in ("auto", "eigh") and len(own.T) <= FULL)
     bound = NO_BOUND
     if not (whole and not query.quick) and np.isfinite(found.lower):
-        bound = kernel.supported(problem, y, gradient[1], found.lower, error, found.rigour)
+        bound = kernel.supported(problem, y, *gradient, found.lower, error, found.rigour)
     enough = objective - bound.value <= demand.tol * problem.size(objective, bound.value)
     if not (enough and np.isfinite(bound.value)) and not (query.quick and found.estimate < -query.accuracy):
         sharper = (
@@ -259,4 +259,4 @@ def _by_positive_part(problem: Statement, y: Multipliers, S: Matrix, error: floa
     found = min_eigenvalue(update, part.vectors if part.values.size else None, query)
     if not np.isfinite(found.lower):
         return NO_BOUND
-    return kernel.supported(problem, y, part.values, found.lower, error, found.rigour)
+    return kernel.supported(problem, y, part.vectors, part.values, found.lower, error, found.rigour)
