@@ -17,12 +17,10 @@ from npkl_models.errors import NPKLError, instance
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import Cost
-from npkl_models.solve.portfolio import AUTO, WITHOUT_END
-from npkl_models.solve.registry import candidates
+from npkl_models.solve.choice import compile
+from npkl_models.solve.registry import candidates, get_backend, usable
 
-SEARCH = 60.0  # predicted seconds of the largest solve that a certificate may ask for
-QUICK = 1.0  # a sure backend with a shorter prediction needs no start
+SEARCH = 10.0  # predicted seconds of the largest solve that a certificate may ask for
 SHARPER = 0.1  # share of the tolerance that multipliers may leave open
 
 
@@ -49,9 +47,9 @@ def certify(
     point : Solution, or ndarray of shape (n, r) or (n, n)
         A solution, a factor V or a kernel K. It is judged as it is given, and never moved.
     multipliers : Multipliers, optional
-        A dual point; by default that of the solution. Without one, and where one does not suffice for a
-        feasible point, they are searched for: those of least norm that make the point stationary, then those
-        of a solve. `Certificate.source` says which served.
+        A dual point; by default that of the solution. Without one, they are searched for: those of least norm
+        that make the point stationary, and if these do not certify a feasible point, those of a solve.
+        `Certificate.source` says which served.
     kind : {"auto", "factor", "kernel"}
         Meaning of an array. "auto" treats an n x n array as a kernel, which must be symmetric, and any other
         array as a factor.
@@ -91,46 +89,32 @@ def certify(
     instance(problem, Statement, "problem")
     budget = real_number(search, "search")
     demand = CertifyOptions(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
-    share = demand.share(3)  # each look has randomised runs of its own
-    found = prove(problem, point, multipliers, kind, share)
-    if found.source == "given" and not _enough(found, demand):
-        found = _better(found, prove(problem, found_point(point), None, kind, share))
-    if not _enough(found, demand) and not quick and budget > 0:
-        y = multipliers_of_solve(problem, found, budget, demand)
-        if y is not None:
-            solved = replace(prove(problem, found_point(point), y, kind, share), source="a solve")
-            found = _better(found, solved)
+    found = prove(problem, point, multipliers, kind, demand.share(2))  # each look has runs of its own
+    known = found.source == "given" or not found.feasible or found.certifies(demand.tol)
+    y = None if known or quick or not budget > 0 else multipliers_of_solve(problem, found, budget, demand)
+    if y is not None:
+        solved = replace(prove(problem, point, y, kind, demand.share(2)), source="a solve")
+        found = solved if solved.bound > found.bound else found
     return replace(found, failure_probability=failure_probability) if found.rigour == "probable" else found
-
-
-def found_point(point: Any) -> Any:
-    """The factor of a solution; a factor or kernel itself."""
-    return getattr(point, "V", point)
-
-
-def _better(one: Certificate, other: Certificate) -> Certificate:
-    return other if other.relative_gap < one.relative_gap or other.bound > one.bound else one
-
-
-def _enough(found: Certificate, demand: CertifyOptions) -> bool:
-    """Whether no other multipliers are needed: the point is certified, or no bound could certify it."""
-    return not found.feasible or found.certifies(demand.tol)
 
 
 def multipliers_of_solve(
     problem: Statement, found: Certificate, budget: float, demand: CertifyOptions
 ) -> Multipliers | None:
-    """The multipliers of a solve that begins at the point, if its prediction is within the budget."""
+    """The multipliers of a solve whose prediction is within the budget.
+
+    A quick backend that is sure of its time needs no start; any other begins at the point.
+    """
     options: dict[str, Any] = {"tol": max(SHARPER * demand.tol, 1e-12)}
-    costs: dict[str, Cost] = candidates(problem, options)[0]
-    quick = [cost.seconds for cost in costs.values() if cost.sure and cost.seconds <= QUICK]
-    if not quick:
+    costs = candidates(problem, options)[0]
+    sure = {name: cost for name, cost in costs.items() if cost.sure and cost.seconds <= budget}
+    if not sure:
         options["start"] = found.point
         costs = candidates(problem, options)[0]
-    if min((cost.seconds for cost in costs.values()), default=WITHOUT_END) > budget:
+    name = min(sure or costs, key=lambda one: costs[one].seconds, default=None)
+    if name is None or costs[name].seconds > budget:
         return None
     try:
-        solution = AUTO.solve(problem, options, costs)
+        return compile(problem, name, **usable(get_backend(name), options)).solve().multipliers
     except NPKLError:
         return None
-    return solution.multipliers
