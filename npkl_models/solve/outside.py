@@ -101,20 +101,16 @@ def certify(
 def multipliers_of_solve(
     problem: Statement, found: Certificate, budget: float, demand: CertifyOptions
 ) -> Multipliers | None:
-    """The multipliers of a solve whose prediction is within the budget.
-
-    A quick backend that is sure of its time needs no start; any other begins at the point.
-    """
+    """The multipliers of a solve whose prediction is within the budget; it begins at the point if it can."""
     options: dict[str, Any] = {"tol": max(SHARPER * demand.tol, 1e-12)}
-    costs = candidates(problem, options)[0]
-    sure = {name: cost for name, cost in costs.items() if cost.sure and cost.seconds <= budget}
-    if not sure:
-        options["start"] = found.point
-        costs = candidates(problem, options)[0]
-    name = min(sure or costs, key=lambda one: costs[one].seconds, default=None)
-    if name is None or costs[name].seconds > budget:
+    costs = {name: one for name, one in candidates(problem, options)[0].items() if one.seconds <= budget}
+    sure = [name for name in costs if costs[name].sure]
+    if not costs:
         return None
-    try:
-        return compile(problem, name, **usable(get_backend(name), options)).solve().multipliers
-    except NPKLError:
-        return None
+    backend = get_backend(min(sure or costs, key=lambda one: costs[one].seconds))
+    for begun in ({"start": found.point}, {}):  # some backends begin at solutions only
+        try:
+            return compile(problem, backend, **usable(backend, options | begun)).solve().multipliers
+        except NPKLError:
+            continue
+    return None
