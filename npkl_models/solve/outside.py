@@ -68,7 +68,7 @@ def certify(
         relative to its largest eigenvalue, of a point that counts as feasible.
     search : float
         Budget of the search for multipliers: the largest solve that it may begin, in seconds as the backends
-        predict them from sizes. 0 means that none is begun.
+        predict them from sizes; the solve ends at this limit. 0 means that none is begun.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def multipliers_of_solve(
     problem: Statement, found: Certificate, budget: float, demand: CertifyOptions
 ) -> Multipliers | None:
     """The multipliers of a solve whose prediction is within the budget; it begins at the point if it can."""
-    options: dict[str, Any] = {"tol": max(SHARPER * demand.tol, 1e-12)}
+    options: dict[str, Any] = {"tol": max(SHARPER * demand.tol, 1e-12), "time_limit": budget}
     costs = {name: one for name, one in candidates(problem, options)[0].items() if one.seconds <= budget}
     sure = [name for name in costs if costs[name].sure]
     if not costs:
