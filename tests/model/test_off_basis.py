@@ -19,7 +19,7 @@ from npkl_models.model.functionals import (
     TotalSum,
     Trace,
 )
-from npkl_models.model.rounding import off_basis
+from npkl_models.kernel import off_basis
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
