@@ -205,14 +205,6 @@ def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
     return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
 
 
-def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
-    """The least-squares solution kappa >= 0 of S W + kappa W = 0 for tr K <= B; 0 for other regularisers."""
-    if R is None or R.p > 1 or R.bound is None or not W.any():
-        return 0.0
-    W = W / np.abs(W).max()  # so that squares do not vanish
-    return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
-
-
 def _finite(
     problem: Statement, y: Multipliers, own: Slack, W: Array, objective: float, demand: CertifyOptions
 ) -> Dual:

@@ -66,7 +66,10 @@ def mended(problem, floor):
 def test_losses_and_equalities_on_the_diagonal_take_what_lacks_and_no_more():
     for parts, name in (((FREE, DIAGONAL), "losses"), ((FREE,), "constraints")):
         problem = nm.Problem(COST, (*parts, *([UNIT] if name == "constraints" else ())))
-        y, floor, eps = poor(problem)
+        y = problem.no_multipliers
+        y.terms[0][:] = 30.0
+        floor, eps = floor_at(problem, y), -lowest(problem, y)
+        assert eps > 1
         better = mended(problem, by(SHIFT, problem, floor))
         assert lowest(problem, better) <= 1e-10
         np.testing.assert_allclose(getattr(better, name)[-1], getattr(y, name)[-1] + eps, rtol=1e-12)
