@@ -93,19 +93,15 @@ def certify(
     demand = CertifyOptions(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
     share = demand.share(3)  # each look has randomised runs of its own
     found = prove(problem, point, multipliers, kind, share)
+    point, kind = (point.V, "factor") if hasattr(point, "V") else (point, kind)  # a factor may be square
     if found.source == "given" and not _enough(found, demand):
-        found = _better(found, prove(problem, found_point(point), None, kind, share))
+        found = _better(found, prove(problem, point, None, kind, share))
     if not _enough(found, demand) and not quick and budget > 0:
         y = multipliers_of_solve(problem, found, budget, demand)
         if y is not None:
-            solved = replace(prove(problem, found_point(point), y, kind, share), source="a solve")
+            solved = replace(prove(problem, point, y, kind, share), source="a solve")
             found = _better(found, solved)
     return replace(found, failure_probability=failure_probability) if found.rigour == "probable" else found
-
-
-def found_point(point: Any) -> Any:
-    """The factor of a solution; a factor or kernel itself."""
-    return getattr(point, "V", point)
 
 
 def _better(one: Certificate, other: Certificate) -> Certificate:

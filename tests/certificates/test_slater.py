@@ -144,19 +144,3 @@ def test_a_floor_that_is_rounding_keeps_no_better_repair_away(backend, n, seed, 
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.rigour == "proved"
     assert found.certificate.bound <= problem.solve("interior", tol=1e-8).certificate.upper
-
-
-def test_a_certificate_that_needs_no_slater_point_searches_none(monkeypatch):
-    """Such a search takes several factorisations; here the slack is raised on the range of the factor."""
-
-    def stated():
-        X = np.random.default_rng(1).normal(size=(450, 2))
-        return nm.npkl(nm.laplacian(X), nm.Pairs.from_labels(X[:, 0] > 0, 100, 100, 1), gamma=1.0)
-
-    found, searched = stated().solve("interior", tol=1e-8), []
-    module = sys.modules["npkl_models.certificates.slater"]
-    monkeypatch.setattr(module, "_raised", lambda *given: searched.append(given))
-    certificate = nm.certify(stated(), found.V, multipliers=found.multipliers)
-    assert certificate.relative_gap <= 1e-6
-    assert certificate.repair != "Slater point"
-    assert not searched

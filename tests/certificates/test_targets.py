@@ -10,6 +10,7 @@ from adversary.given import Exact
 
 import npkl_models as nm
 from npkl_models.certificates.points import read_point
+from npkl_models.certificates.prove import known
 from npkl_models.kernel import Target, gap_for, target_of
 from npkl_models.model.misses import Miss
 
@@ -66,7 +67,7 @@ def test_rows_beyond_their_bound_meet_a_longer_one():
     assert found.missed == "row norms"
     assert found.upper == np.inf
     assert found.relative_gap == np.inf
-    inside = nm.certify(problem, np.array([[0.0], [0.5]]), y)
+    inside = known(problem, np.array([[0.0], [0.5]]), y)  # no others are searched for
     assert inside.upper == pytest.approx(-0.75)
     assert inside.gap == pytest.approx(4 - 0.75)
     assert inside.missed == ""
@@ -83,18 +84,27 @@ def test_a_trace_beyond_its_bound_pays_for_its_own():
 
 
 @pytest.mark.parametrize("e", [1e-9, 1e-3, 1.0])
-def test_a_negative_eigenvalue_pays_the_trace_of_the_slack(e):
-    """At diag(4, -e) and nu = -1 the slack is diag(1, 3), and the gap has e tr S = 4 e in it."""
+def test_a_negative_eigenvalue_pays_for_the_slack_in_units_of_the_rows(e):
+    """K = [[4, 2 + 2e], [2 + 2e, 1]] is PSD with diag(4 e, e) more, and at nu = -1 the slack is diag(1, 3)."""
     problem = nm.Problem(COST, FIRST)
-    K = np.diag([4.0, -e])
-    found = nm.certify(problem, K, nm.Multipliers((), (np.array([-1.0]),)))
-    assert found.objective == pytest.approx(8 - 3 * e)
-    assert found.gap == pytest.approx(8 - 3 * e - 4 + 4 * e)
-    assert found.gap >= float(4 + Fraction(e))
-    assert found.point_min_eigenvalue == pytest.approx(-e)
-    assert found.indefinite == pytest.approx(e / 4)
+    K = np.array([[4.0, 2 + 2 * e], [2 + 2 * e, 1.0]])
+    found = nm.certify(problem, K, nm.Multipliers((), (np.array([-1.0]),)), search=0)
+    assert found.objective == pytest.approx(11)
+    assert found.bound == pytest.approx(4)
+    assert found.gap == pytest.approx(7 + 7 * e)
+    assert found.gap >= float(7 + 7 * Fraction(e) * (1 - Fraction(1, 10**5)))
+    assert found.point_min_eigenvalue == pytest.approx(np.linalg.eigvalsh(K)[0])
+    assert found.indefinite == pytest.approx(e / (2 + e))
     assert found.feasible == np.isfinite(found.relative_gap) == (e < 1e-7)
     assert found.upper == np.inf
+
+
+@pytest.mark.parametrize("e", [1e-300, 1e-9, 1.0])
+def test_a_negative_entry_of_the_diagonal_is_not_small_beside_another(e):
+    """In the unit of its own row it is as negative as can be."""
+    found = nm.certify(nm.Problem(COST, FIRST), np.diag([4.0, -e]), search=0)
+    assert found.indefinite == pytest.approx(1.0, rel=0.8)
+    assert not found.feasible
 
 
 def test_a_point_outside_the_basis_is_valued_there_and_here():
@@ -156,13 +166,15 @@ def test_what_a_bound_owes_is_not_lost_beside_large_conjugates(seed):
         assert true + own.owed(found.multipliers) <= mpmath.mpf(found.gap)
 
 
-def test_what_is_owed_for_a_trace_grows_with_it():
-    """A bound 1 below the conjugates, by a diagonal of 4 of which the point has 5, may be 1.25 below there."""
+def test_what_a_regulariser_is_owed_grows_with_the_square_of_the_radius():
+    """A bound 1 below the conjugates, and a point that is half as long again: 1.25 more is owed."""
     every = nm.Constraint(nm.Entries(2, ([0, 1], [0, 1])), equal=[1.0, 3.0])
     problem = nm.Problem(COST, every)
     by = dual(-2.0, (), ([0.25, 0.25],))
     own = Miss("diagonal", np.array([0.5, -0.25]), np.array([0.125, 0.125]), 0.5)
-    assert gap_for(problem, target(top=0.0, missed=[own]), *by) == pytest.approx(2 + 0.0625 + 0.0625 + 0.25)
+    found = gap_for(problem, target(top=0.0, missed=[own], over=0.5), *by)
+    assert found == pytest.approx(2 + 0.0625 + 0.0625 + 1.25)
+    assert gap_for(problem, target(top=0.0, missed=[own]), *by) == pytest.approx(2 + 0.0625 + 0.0625)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -211,12 +223,12 @@ def test_what_a_kernel_owes_is_its_lack_times_the_slack(seed):
 def test_the_excess_of_an_indefinite_kernel_is_no_less_than_the_exact_one(seed):
     """Of a kernel whose positive eigenvalues have the trace of the bound, but for their rounding."""
     X = np.random.default_rng(seed).normal(size=(5, 5))
-    K = X + X.T
-    bound = float(np.sum(np.maximum(np.linalg.eigvalsh(K), 0.0)))
-    problem = nm.Problem(np.eye(5), NOTHING5, regularizer=nm.TracePower(1, bound=bound))
-    found = target_of(problem, read_point(problem, K).V, K)
-    assert mpmath.mpf(1 + found.excess) >= Exact(problem, K, kernel=True).grown
-    assert found.excess < 1e-13
+    for K in (X + X.T, X[:, :3] @ X[:, :3].T - 1e-14 * np.eye(5)):
+        bound = float(np.sum(np.maximum(np.linalg.eigvalsh(K), 0.0)))
+        problem = nm.Problem(np.eye(5), NOTHING5, regularizer=nm.TracePower(1, bound=bound))
+        found = target_of(problem, read_point(problem, K).V, K)
+        assert mpmath.mpf(1 + found.excess) >= Exact(problem, K, kernel=True).grown
+    assert found.excess < 1e-12  # of the one that is PSD but for rounding
 
 
 def test_an_upper_bound_needs_every_constraint():
