@@ -311,7 +311,9 @@ def test_what_is_known_in_rational_numbers_is_known_exactly():
     assert kernel.exact_bound(problem, one) == (-kernel.paid(problem, one), "proved")
     assert kernel.exact_bound(problem, nm.Multipliers((np.array([2.1]),))) == kernel.NO_BOUND
     thirds = nm.Basis(np.array([[2.0, 0], [2, 0], [1, 0], [0, 1]]) / [3.0, 1.0])
-    across = nm.Problem(np.diag([1.0, 1, -8, 0]), nm.LossTerm(nm.Entries(4, ([3], [3])), "square", 1.0), basis=thirds)
+    across = nm.Problem(
+        np.diag([1.0, 1, -8, 0]), nm.LossTerm(nm.Entries(4, ([3], [3])), "square", 1.0), basis=thirds
+    )
     assert kernel.exactly_psd(across, across.no_multipliers)
     lower = nm.Problem(np.diag([1.0, 1, np.nextafter(-8, -9), 0]), across.terms, basis=thirds)
     assert not kernel.exactly_psd(lower, lower.no_multipliers)
@@ -329,4 +331,6 @@ def test_elimination_in_integers_is_that_of_fractions(seed):
             i, j = rng.integers(n, size=2)
             A[i, j] = A[j, i] = A[i, j] + rng.integers(-1, 2)
         rows = [[int(x) for x in row] for row in A]
-        assert kernel._semidefinite([row[:] for row in rows]) == is_psd([[Fraction(x) for x in row] for row in rows])
+        assert kernel._semidefinite([row[:] for row in rows]) == is_psd(
+            [[Fraction(x) for x in row] for row in rows]
+        )

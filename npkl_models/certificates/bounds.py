@@ -44,9 +44,9 @@ class Dual:
     direction: Array  # a unit vector with this Rayleigh quotient
 
     def better(self, bound: Bound, repair: str, y: Multipliers) -> Dual:
-        """The larger bound of two; an estimate replaces no proof."""
-        known = bound.rigour in CERTIFIED or self.rigour not in CERTIFIED
-        if not (known and bound.value > self.bound):
+        """The larger bound of two; an estimate replaces no proof, and a proof replaces any estimate."""
+        known, had = bound.rigour in CERTIFIED, self.rigour in CERTIFIED
+        if not (bound.value > self.bound if known == had else known and np.isfinite(bound.value)):
             return self
         return replace(self, bound=bound.value, rigour=bound.rigour, repair=repair, y=y)
 

@@ -132,7 +132,11 @@ def _along(problem: Statement, floor: Floor, anchors: Sequence[tuple[str, Anchor
 
 def _anchors(problem: Statement, floor: Floor, inside: Anchor | None) -> list[tuple[str, Anchor]]:
     """Rays and centres that no search has to find."""
-    known = [(SCALE, centre_at_zero(problem, floor.T)), (MIXED, inside), (RAY, _ray_of_rows(problem, floor.T))]
+    known = [
+        (SCALE, centre_at_zero(problem, floor.T)),
+        (MIXED, inside),
+        (RAY, _ray_of_rows(problem, floor.T)),
+    ]
     known += [(RAY, one) for one in _rays(problem, floor.T)]
     if _rewarding(problem):
         known.append((RAY, kernel.anchor(problem, floor.y, ray=True, T=floor.T)))

@@ -45,7 +45,10 @@ def solved(A: Rows, B: Rows) -> Rows:
 def in_units(rows: Rows) -> tuple[Rows, list[float]]:
     """A kernel in the units d of its rows, powers of two near the roots of its diagonal; nothing is rounded."""
     d = units_of_kernel(np.array([[float(v) for v in row] for row in rows])).tolist()
-    scaled = [[v / Fraction(a) / Fraction(b) for v, b in zip(row, d, strict=True)] for row, a in zip(rows, d, strict=True)]
+    scaled = [
+        [v / Fraction(a) / Fraction(b) for v, b in zip(row, d, strict=True)]
+        for row, a in zip(rows, d, strict=True)
+    ]
     return scaled, d
 
 

@@ -174,14 +174,23 @@ def test_an_estimate_does_not_replace_a_bound(small):
             assert known.better(kernel.Bound(1e3, guess), SIGNS, y) is known
         assert known.better(kernel.Bound(-2.0, "proved"), SIGNS, y) is known
         assert known.better(kernel.Bound(-0.5, "probable"), SIGNS, y).rigour == "probable"
-    assert Dual(1e3, "estimated", "", y, 0.0, np.ones(24)).better(kernel.Bound(2e3, "proved"), SIGNS, y).bound == 2e3
+    assert (
+        Dual(1e3, "estimated", "", y, 0.0, np.ones(24)).better(kernel.Bound(0.0, "proved"), SIGNS, y).bound
+        == 0.0
+    )
+    assert (
+        Dual(1e3, "estimated", "", y, 0.0, np.ones(24)).better(kernel.Bound(2e3, "proved"), SIGNS, y).bound
+        == 2e3
+    )
 
 
 def test_a_solution_whose_factor_is_square_is_judged_by_its_factor(small):
     """Also where other multipliers than its own are tried: a square array alone would be a kernel."""
     problem = small("pcp")
     best = problem.solve("interior")
-    wide = replace(best, V=np.hstack([best.V, np.zeros((24, 24 - best.V.shape[1]))]), multipliers=problem.no_multipliers)
+    wide = replace(
+        best, V=np.hstack([best.V, np.zeros((24, 24 - best.V.shape[1]))]), multipliers=problem.no_multipliers
+    )
     found = nm.certify(problem, wide)
     assert found.objective == pytest.approx(best.objective)
     assert found.certifies(1e-6)

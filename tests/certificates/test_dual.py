@@ -29,7 +29,7 @@ def unknown(bound, rigour="proved"):
 def test_numbers_out_of_range_give_no_bound_and_a_unit_vector():
     """A slack that overflows bounds nothing; its direction still has length one."""
     term = nm.LossTerm(nm.Entries(4, ([0], [0])), "square", 1.0)
-    problem, y = nm.Problem(np.eye(4), (term, term)), nm.Multipliers(2 * (np.array([1.7e308]),))
+    problem, y = nm.Problem(-np.eye(4), (term, term)), nm.Multipliers(2 * (np.array([1.7e308]),))
     with np.errstate(all="ignore"):
         found = bound_from(problem, y, np.ones((4, 1)), 1.0, DEMAND)
     assert (found.bound, found.rigour, found.repair) == (-np.inf, "none", NO_SPECTRUM)
@@ -39,7 +39,7 @@ def test_numbers_out_of_range_give_no_bound_and_a_unit_vector():
 @pytest.mark.parametrize("bound", [-1e-3, -np.inf])
 def test_zero_multipliers_bound_an_optimum_next_to_zero(bound):
     """A PSD cost and losses that are never negative have an optimum of at least zero."""
-    found = _by_signs(problem_of(), unknown(bound), 1e-9, DEMAND)
+    found = _by_signs(problem_of(), unknown(bound), 1e-10, DEMAND)
     assert (found.rigour, found.repair) == ("proved", SIGNS)
     assert -1e-12 <= found.bound <= 0
     assert not found.y.terms[0].any()
@@ -48,14 +48,14 @@ def test_zero_multipliers_bound_an_optimum_next_to_zero(bound):
 def test_zero_multipliers_take_the_place_of_no_better_bound():
     """A bound stays where it is positive, C is indefinite or a loss negative."""
     kept = unknown(-1e-3)
-    assert _by_signs(problem_of(), kept, 5.0, DEMAND).bound == 0.0
+    assert -1e-300 < _by_signs(problem_of(), kept, 5.0, DEMAND).bound <= 0.0
     assert _by_signs(problem_of(cost=(-1.0, 2.0, 3.0, 4.0)), kept, 1e-9, DEMAND) is kept
     assert _by_signs(problem_of(loss="linear"), kept, 1e-9, DEMAND) is kept
     for rigour in ("proved", "probable"):
         positive = unknown(0.0, rigour)
         assert _by_signs(problem_of(), positive, 1e-9, DEMAND) is positive
     guess = unknown(1.0, "estimated")
-    assert _by_signs(problem_of(), guess, 1e-9, DEMAND).rigour == "proved"
+    assert _by_signs(problem_of(), guess, 1e-10, DEMAND).rigour == "proved"
 
 
 def bounded(method, R, tol=1e-6, seed=0, W=None):
@@ -119,10 +119,12 @@ def test_eigenvalues_are_lifted_by_what_lapack_may_have_lost(seed, monkeypatch):
     monkeypatch.undo()
     assert lower.rigour == "proved"
     assert lower.value <= problem.dual_bound(y)
-    assert lower.value == pytest.approx(problem.dual_bound(y), abs=1e-2)
+    assert lower.value == pytest.approx(problem.dual_bound(y), rel=1e-3)
     paid = kernel.supported_by_spectrum(problem, y, S, 0.5)
     sound = kernel.supported_by_spectrum(problem, y, S, 0.0)
-    assert sound.value - paid.value == pytest.approx(3 * 0.5, rel=1e-2)  # an error of the slack, in each eigenvalue
+    assert sound.value - paid.value == pytest.approx(
+        3 * 0.5, rel=1e-2
+    )  # an error of the slack, in each eigenvalue
 
 
 def test_two_runs_share_the_failure_probability(monkeypatch):

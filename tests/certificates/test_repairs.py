@@ -96,7 +96,9 @@ def test_the_diagonal_may_be_shared_by_several_parts():
     y, floor, eps = poor(problem)
     better = mended(problem, by(SHIFT, problem, floor))
     units = floor.T**-2 / floor.T[0] ** -2
-    np.testing.assert_allclose(better.constraints[0] - y.constraints[0], (better.constraints[0] - y.constraints[0])[0] * units[:3])
+    np.testing.assert_allclose(
+        better.constraints[0] - y.constraints[0], (better.constraints[0] - y.constraints[0])[0] * units[:3]
+    )
     assert (better.constraints[1] - y.constraints[1])[0] == 0  # point 2 has one already
     assert np.all((better.constraints[1] - y.constraints[1])[1:] > 0)
     short = nm.Problem(COST, (FREE, halves[0]))
@@ -179,7 +181,8 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
     for parts in ((square,), (FREE, equal)):
         problem = nm.Problem(C, parts, basis=CENTRED)
         y = nm.Multipliers(
-            tuple(np.full(part.functional.size, -30.0) for part in problem.losses), (np.full(5, -30.0),) * (len(parts) - 1)
+            tuple(np.full(part.functional.size, -30.0) for part in problem.losses),
+            (np.full(5, -30.0),) * (len(parts) - 1),
         )
         own = floor_at(problem, y)
         eps = -lowest(problem, y)
@@ -266,7 +269,9 @@ def test_every_move_that_is_proved_is_psd_whatever_the_units_of_the_rows(seed):
     rng = np.random.default_rng(seed)
     d = np.ldexp(1.0, rng.integers(-30, 31, N))
     unit = nm.Constraint(nm.SparseMatrices(N, (ALL, ALL, ALL, d**-2.0)), equal=1.0 + ALL)
-    pair = nm.LossTerm(nm.SparseMatrices(N, ([0, 1], [0, 2], [1, 3], 0.5 / d[[0, 2]] / d[[1, 3]])), "square", 1.0)
+    pair = nm.LossTerm(
+        nm.SparseMatrices(N, ([0, 1], [0, 2], [1, 3], 0.5 / d[[0, 2]] / d[[1, 3]])), "square", 1.0
+    )
     problem = nm.Problem(COST / d / d[:, None], (pair, unit))
     plain = nm.Problem(COST, (replace(FREE, target=[1.0, 1.0], weight=[1.0, 1.0]), UNIT))
     y = nm.Multipliers((np.array([30.0, -20.0]),), (rng.normal(size=N) - 10,))
@@ -276,7 +281,9 @@ def test_every_move_that_is_proved_is_psd_whatever_the_units_of_the_rows(seed):
         if mine is not None:
             S = dense(problem.slack(mine.y)) * d * d[:, None]
             assert np.linalg.eigvalsh(S)[0] >= -1e-12
-            assert kernel.bound_of(problem, mine).value == pytest.approx(kernel.bound_of(plain, other).value, rel=1e-6)
+            assert kernel.bound_of(problem, mine).value == pytest.approx(
+                kernel.bound_of(plain, other).value, rel=1e-6
+            )
 
 
 @pytest.mark.parametrize("low", [-1.0, 0.5])

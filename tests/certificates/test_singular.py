@@ -46,12 +46,17 @@ def drawn(seed):
             z = g.value(K)
             own = y[mask]
             weight = 2.0 ** rng.integers(-1, 2, own.size)
-            terms.append(nm.Constraint(g, equal=z) if equality else nm.LossTerm(g, "square", z - own / (2 * weight), weight))
+            terms.append(
+                nm.Constraint(g, equal=z)
+                if equality
+                else nm.LossTerm(g, "square", z - own / (2 * weight), weight)
+            )
             parts.append((equality, own))
     C = S - sum(term.functional.adjoint(own).toarray() for term, (_, own) in zip(terms, parts, strict=True))
     problem = nm.Problem(C, terms)
     multipliers = nm.Multipliers(
-        tuple(own for equality, own in parts if not equality), tuple(own for equality, own in parts if equality)
+        tuple(own for equality, own in parts if not equality),
+        tuple(own for equality, own in parts if equality),
     )
     return problem, V, multipliers
 
@@ -73,7 +78,12 @@ def check(seed):
     for size in (1e-9, 1e-4, 0.1):
         moved = V + size * rng.normal(size=V.shape)
         off = y.scaled(1.0)
-        off = nm.Multipliers(*(tuple(p + size * rng.normal(size=p.size) for p in parts) for parts in (off.losses, off.constraints)))
+        off = nm.Multipliers(
+            *(
+                tuple(p + size * rng.normal(size=p.size) for p in parts)
+                for parts in (off.losses, off.constraints)
+            )
+        )
         for point, multipliers in ((V, off), (moved, y), (moved, off)):
             near = nm.certify(problem, point, multipliers, kind="factor", search=0, random_state=seed)
             if near.rigour == "proved" and np.isfinite(near.bound):

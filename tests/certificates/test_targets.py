@@ -9,8 +9,9 @@ from adversary import exact
 from adversary.given import Exact
 
 import npkl_models as nm
+from npkl_models.certificates.bounds import CertifyOptions
 from npkl_models.certificates.points import read_point
-from npkl_models.certificates.prove import known
+from npkl_models.certificates.prove import known, prove
 from npkl_models.kernel import Target, gap_for, target_of
 from npkl_models.model.misses import Miss
 
@@ -88,7 +89,8 @@ def test_a_negative_eigenvalue_pays_for_the_slack_in_units_of_the_rows(e):
     """K = [[4, 2 + 2e], [2 + 2e, 1]] is PSD with diag(4 e, e) more, and at nu = -1 the slack is diag(1, 3)."""
     problem = nm.Problem(COST, FIRST)
     K = np.array([[4.0, 2 + 2 * e], [2 + 2 * e, 1.0]])
-    found = nm.certify(problem, K, nm.Multipliers((), (np.array([-1.0]),)), search=0)
+    demand = CertifyOptions("auto", 1e-6, 1e-6, None, False)
+    found = prove(problem, K, nm.Multipliers((), (np.array([-1.0]),)), "kernel", demand)
     assert found.objective == pytest.approx(11)
     assert found.bound == pytest.approx(4)
     assert found.gap == pytest.approx(7 + 7 * e)
@@ -216,7 +218,9 @@ def test_what_a_kernel_owes_is_its_lack_times_the_slack(seed):
     assert owed <= Fraction(gap_for(problem, own, nu, 0.0))
     assert gap_for(problem, own, nu, 0.0) == pytest.approx(float(owed), rel=1e-9)
     down = nm.Multipliers((), (np.array([-7.0]),))
-    assert gap_for(problem, own, down, 0.0) == pytest.approx(float(e[1:] @ problem.cost.diagonal()[1:]), rel=1e-9)
+    assert gap_for(problem, own, down, 0.0) == pytest.approx(
+        float(e[1:] @ problem.cost.diagonal()[1:]), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -32,12 +32,18 @@ def rewritten(problem, d, c=None, costs=1.0, block=None):
     for part in problem.terms:
         own = np.ones(part.functional.size)
         if isinstance(part, nm.LossTerm):
-            terms.append(nm.LossTerm(matrices(part.functional, d, own), part.loss, part.target, part.weight * costs, part.name))
+            terms.append(
+                nm.LossTerm(
+                    matrices(part.functional, d, own), part.loss, part.target, part.weight * costs, part.name
+                )
+            )
             continue
         if c is not None:
             own, at = c[at : at + own.size], at + own.size
         side = "equal" if part.equal else "lower" if "at least" in part.kinds else "upper"
-        terms.append(nm.Constraint(matrices(part.functional, d, own), **{side: part.value * own}, name=part.name))
+        terms.append(
+            nm.Constraint(matrices(part.functional, d, own), **{side: part.value * own}, name=part.name)
+        )
     assert n <= d.size
     return nm.Problem(C, terms)
 
