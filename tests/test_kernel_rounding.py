@@ -239,7 +239,9 @@ def test_a_floor_holds_in_rational_numbers_and_so_does_every_move(seed, kind):
     deep = nm.Multipliers((0.01 * rng.normal(size=4), 30.0 + rng.uniform(0, 5, N)))
     centre = kernel.anchor(problem, deep, T=T)
     ray = kernel.anchor(problem, nm.Multipliers((np.zeros(4), rng.uniform(1, 2, N))), ray=True, T=T)
-    assert centre is not None and ray is not None and ray.ray
+    assert centre is not None
+    assert ray is not None
+    assert ray.ray
     assert least_eigenvalue_is_at_least(exact_slack(problem, deep), T, centre.mu)
     free = nm.Problem(np.zeros((N, N)), parts)
     assert least_eigenvalue_is_at_least(exact_slack(free, ray.y), T, ray.mu)

@@ -169,7 +169,7 @@ def _rewarding(problem: Statement) -> bool:
 
 
 def centre_at_zero(problem: Statement, T: Array) -> Anchor | None:
-    """Zero multipliers, if they lie in their boxes and the cost is proved to be definite, in units T of rows."""
+    """Zero multipliers, in units T of rows, if they lie in their boxes and the cost is proved definite."""
     zero = problem.no_multipliers
     if not np.isfinite(problem.conjugate_sum(zero)) or not problem.cost.data.any():
         return None

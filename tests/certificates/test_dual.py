@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certificates import bounds
 from npkl_models import kernel
+from npkl_models.certificates import bounds
 from npkl_models.certificates.bounds import SIGNS, CertifyOptions, Dual, _by_signs, bound_from
 from npkl_models.certificates.repairs import NO_SPECTRUM
 from npkl_models.model.regularizers import NoRegularizer
@@ -106,7 +106,7 @@ def test_a_wide_point_is_judged_by_all_eigenvalues(method, monkeypatch):
 def test_eigenvalues_are_lifted_by_what_lapack_may_have_lost(seed, monkeypatch):
     """Eigenpairs that are off by 1e-6 cost the bound, whatever they say of themselves."""
     R = nm.TracePower(1, bound=3.0)
-    problem, y, found = bounded("auto", R, seed=seed)
+    problem, y, _found = bounded("auto", R, seed=seed)
     own, rng = np.linalg.eigh, np.random.default_rng(seed)
 
     def poor(A):

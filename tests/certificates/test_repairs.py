@@ -54,7 +54,8 @@ def by(name, problem, floor, inside=None):
 
 def mended(problem, floor):
     """The repaired multipliers; what eigvalsh leaves of a slack of norm about 60 is rounding."""
-    assert floor is not None and floor.proved
+    assert floor is not None
+    assert floor.proved
     bound = kernel.bound_of(problem, floor)
     assert bound.rigour == "proved"
     assert bound.value == pytest.approx(-problem.conjugate_sum(floor.y), rel=1e-9)
@@ -93,7 +94,7 @@ def test_low_vectors_on_few_points_raise_few_of_the_diagonal():
 def test_the_diagonal_may_be_shared_by_several_parts():
     halves = [nm.Constraint(nm.Entries(N, (ALL[a:b], ALL[a:b])), equal=1.0) for a, b in ((0, 3), (2, 6))]
     problem = nm.Problem(COST, (FREE, *halves))
-    y, floor, eps = poor(problem)
+    y, floor, _eps = poor(problem)
     better = mended(problem, by(SHIFT, problem, floor))
     units = floor.T**-2 / floor.T[0] ** -2
     np.testing.assert_allclose(
@@ -147,12 +148,13 @@ def test_multipliers_of_a_negative_cost_are_a_ray_of_their_own():
     better = mended(problem, by(RAY, problem, floor))
     assert np.all(better.terms[0] > y.terms[0])
     positive = nm.Problem(COST, (FREE, DIAGONAL))
-    assert repairs._rewarding(problem) and not repairs._rewarding(positive)
+    assert repairs._rewarding(problem)
+    assert not repairs._rewarding(positive)
 
 
 def test_rows_take_what_lacks():
     problem = nm.Problem(COST, FREE, nm.RowNormBound(1.5))
-    y, floor, eps = poor(problem)
+    _y, floor, eps = poor(problem)
     better = mended(problem, by(SHIFT, problem, floor))
     np.testing.assert_allclose(better.constraints[0], eps * floor.T**-2 / floor.T[0] ** -2, rtol=0.5)
     assert lowest(problem, better) <= 1e-9 or np.ptp(floor.T) > 0
@@ -164,7 +166,7 @@ def test_the_trace_takes_what_lacks():
     """An equality of the trace is a ray; so is a bound of the trace from above, and none from below."""
     for how, there in (({"equal": 3.0}, True), ({"upper": 3.0}, True), ({"lower": 3.0}, False)):
         problem = nm.Problem(COST, (FREE, nm.Constraint(nm.Trace(N), **how)))
-        y, floor, eps = poor(problem)
+        y, floor, _ = poor(problem)
         found = by(RAY, problem, floor)
         assert (found is not None) == there
         if found is not None:
@@ -238,7 +240,7 @@ def test_the_price_of_the_diagonal_is_the_slope_of_the_bound(R):
 
 def test_the_best_repair_is_the_one_with_the_largest_bound():
     problem = nm.Problem(COST, (FREE, DIAGONAL, UNIT))
-    y, floor, eps = poor(problem)
+    _y, floor, _eps = poor(problem)
     every = [repairs._cheapest(problem, floor, [move]) for move in moves(problem, floor)]
     bounds = {name: kernel.bound_of(problem, found).value for name, found in every if name != NO_REPAIR}
     name, best = repairs.best_repair(problem, floor)

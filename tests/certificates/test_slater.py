@@ -38,7 +38,7 @@ def test_bounds_hold_and_close_without_a_shift(loss, seed):
     problem = nm.npkl(*ring(seed=seed), loss=loss)
     best = problem.solve("interior", tol=1e-8)
     assert best.status is nm.Status.OPTIMAL
-    center = is_inside(problem)
+    is_inside(problem)
     rng = np.random.default_rng(seed)
     for size in (1e-8, 1e-3, 1.0):
         y = problem.as_multipliers([best.multipliers.terms[0] + size * rng.normal(size=20)])

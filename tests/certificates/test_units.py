@@ -135,7 +135,7 @@ def test_a_certificate_is_the_same_in_other_units(name, way):
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_what_is_right_is_certified_and_what_is_far_off_is_not(name):
-    problem, best, y, known = written(name)
+    _, best, y, known = written(name)
     if name != "hard":  # its face is read off its entries, which the matrices hide
         assert known["right"].certifies(1e-6)
     assert judged(FORMULATIONS[name](), best, y).certifies(1e-6)

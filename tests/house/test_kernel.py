@@ -53,7 +53,7 @@ def bounds_with_a_rigour(tree):
     ]
 
 
-ALLOWED = {}
+ALLOWED = {"path.py": "the least rigour of several certificates", "recipe/fields.py": "a choice of the user"}
 """Modules that write the word though they prove nothing, and why."""
 
 
