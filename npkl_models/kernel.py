@@ -312,14 +312,14 @@ def _exact_slack(problem: Statement, y: Multipliers) -> list[list[Fraction]]:
                 half = numbers[e] * Fraction(c)
                 S[i][j] += half
                 S[j][i] += half
-    if problem.basis is None:
-        return S
-    Q = [[Fraction(x) for x in row] for row in problem.Q.tolist()]
-    SQ = [
-        [sum((s * Q[j][b] for j, s in enumerate(row) if s), zero) for b in range(problem.order)] for row in S
-    ]
-    columns = range(problem.order)
-    return [[sum((Q[i][a] * SQ[i][b] for i in range(n) if Q[i][a]), zero) for b in columns] for a in columns]
+    return S if problem.basis is None else _exactly_over(problem.Q, S)
+
+
+def _exactly_over(Q: Array, S: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Q'SQ without any rounding."""
+    columns, zero = [[Fraction(x) for x in column] for column in Q.T.tolist()], Fraction(0)
+    SQ = [[sum((s * q[j] for j, s in enumerate(row) if s), zero) for row in S] for q in columns]
+    return [[sum((a * b for a, b in zip(q, Sp, strict=True) if a), zero) for Sp in SQ] for q in columns]
 
 
 def _semidefinite(A: list[list[int]]) -> bool:

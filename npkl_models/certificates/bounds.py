@@ -112,22 +112,25 @@ def bound_from(
     share = demand if parts is None else demand.share(2)
     floor = _floor(problem, y, own, W, objective, share)
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
-    quick = demand.quick and not demand.last
-    inside = demand.inside
-    name, found = NO_REPAIR, floor
-    if not (quick and demand.method == "ritz"):  # a direction is sought, no bound
-        name, found = best_repair(problem, floor, inside, wanted, quick)
+    name, found = _repaired(problem, floor, wanted, demand)
     bound = kernel.bound_of(problem, found)
     dual = Dual(bound.value, bound.rigour, name, found.y, floor.level, floor.direction)
     if demand.quick and not (demand.last or problem.order <= DENSE_EIGH):
         return dual
-    critical = not floor.proved and -floor.found.estimate <= own.error
-    for way in (_exactly, _in_coordinates):
-        if critical and not dual.bound >= wanted:
-            dual = way(problem, floor, own, dual)
+    if not floor.proved and -floor.found.estimate <= own.error:
+        for way in (_exactly, _in_coordinates):
+            dual = dual if dual.bound >= wanted else way(problem, floor, own, dual)
     if parts is not None and not dual.bound >= wanted:
         dual = _anchored(problem, y, V, dual, share)
     return dual if dual.bound >= wanted else _by_signs(problem, dual, objective, demand)
+
+
+def _repaired(problem: Statement, floor: Floor, wanted: float, demand: CertifyOptions) -> tuple[str, Floor]:
+    """The best repair; none where a direction is sought, and no bound."""
+    quick = demand.quick and not demand.last
+    if quick and demand.method == "ritz":
+        return NO_REPAIR, floor
+    return best_repair(problem, floor, demand.inside, wanted, quick)
 
 
 def _floor(

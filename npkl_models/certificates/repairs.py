@@ -177,8 +177,7 @@ def centre_at_zero(problem: Statement, T: Array) -> Anchor | None:
         known = problem.facts.get(centre_at_zero)
         if known is None or known[0] != T.tobytes():
             known = problem.facts[centre_at_zero] = (T.tobytes(), kernel.anchor(problem, zero, T=T))
-        found: Anchor | None = known[1]
-        return found
+        return known[1]  # type: ignore[no-any-return]
     floor = kernel.cost_floor(problem) + problem.regularizer.shift
     return Anchor(zero, np.ones(problem.order), floor) if 0 < floor < np.inf else None
 

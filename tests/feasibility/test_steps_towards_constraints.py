@@ -5,6 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certificates import points
+from npkl_models.certificates.recover import recover_multipliers
 from npkl_models.feasibility import residual
 from npkl_models.feasibility.restoration import restored
 from npkl_models.model.regularizers import NoRegularizer
@@ -38,7 +39,7 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         hinge = nm.LossTerm(FREE.functional, "hinge", [1.0, -1.0], [20.0, 10.0])
         problem = nm.Problem(np.diag([1.0, 2, 3, 4, 5]), (hinge, *parts), R)
         best = problem.solve("sdp", eps=1e-10)
-        y = points.recover_multipliers(problem, best.V)
+        y = recover_multipliers(problem, best.V)
         S = problem.slack(y).toarray()
         rest = S @ best.V
         if problem.regularizer.spectral is not None:
