@@ -75,8 +75,8 @@ def paid(problem: Statement, y: Multipliers) -> float:
     if not math.isfinite(total):
         return math.inf
     size, count = conjugate_size(problem, y), sum(part.size for part in y.losses)
-    for part, nu in zip(problem.constraints, y.constraints, strict=True):
-        count += int(np.count_nonzero((nu != 0) & (part.value != 0)))  # a product with zero takes nothing
+    for held, nu in zip(problem.constraints, y.constraints, strict=True):
+        count += int(np.count_nonzero((nu != 0) & (held.value != 0)))  # a product with zero takes nothing
     for term, part in zip(problem.losses, y.losses, strict=True):
         size += 2 * float(np.sum(np.abs(part) * _asked(term)))  # the parts of a conjugate may cancel
     return total + SUM * UNIT * size + count * TINY
