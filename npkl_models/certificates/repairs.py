@@ -170,14 +170,13 @@ def _rewarding(problem: Statement) -> bool:
 
 def centre_at_zero(problem: Statement, T: Array) -> Anchor | None:
     """Zero multipliers, in units T of rows, if they lie in their boxes and the cost is proved definite."""
-    zero = problem.no_multipliers
-    if not np.isfinite(problem.conjugate_sum(zero)) or not problem.cost.data.any():
+    if not np.isfinite(problem.conjugate_sum(zero := problem.no_multipliers)) or not problem.cost.data.any():
         return None
     if np.ptp(T) > 0 and can_factorise(problem.restrict(problem.cost)):
         known = problem.facts.get(centre_at_zero)
         if known is None or known[0] != T.tobytes():
             known = problem.facts[centre_at_zero] = (T.tobytes(), kernel.anchor(problem, zero, T=T))
-        return known[1]  # type: ignore[no-any-return]
+        return known[1]
     floor = kernel.cost_floor(problem) + problem.regularizer.shift
     return Anchor(zero, np.ones(problem.order), floor) if 0 < floor < np.inf else None
 
@@ -271,7 +270,8 @@ def _rays_of_squares(problem: Statement, T: Array) -> tuple[Anchor, ...]:
 
     Over centred kernels the Laplacian of a connected graph of distances is positive definite.
     """
-    inside, found = problem.basis is not None and problem.basis.shared is None, []
+    inside = problem.basis is not None and problem.basis.shared is None
+    found: list[Anchor] = []
     for wanted in (_of_trace, _of_distances):
         for growing in (False, True):
             parts = []

@@ -187,8 +187,7 @@ class Exact:
         if not exact.is_psd(S):
             return mpmath.mpf(0)
         if self.problem.basis is not None:
-            Q = self.problem.basis.Q
-            S, rows = exact.reduce(Q, S), exact.reduce(Q, rows)
+            rows = exact.reduce(self.problem.basis.Q, rows)  # as the slack is
         scaled, d = in_units(rows)
         with mpmath.workdps(exact.DIGITS):
             least = exact.eigenvalues(scaled)[0]
