@@ -74,7 +74,9 @@ def paid(problem: Statement, y: Multipliers) -> float:
     total = problem.conjugate_sum(y)
     if not math.isfinite(total):
         return math.inf
-    size, count = conjugate_size(problem, y), sum(part.size for part in y.terms)
+    size, count = conjugate_size(problem, y), sum(part.size for part in y.losses)
+    for held, nu in zip(problem.constraints, y.constraints, strict=True):
+        count += int(np.count_nonzero((nu != 0) & (held.value != 0)))  # a product with zero takes nothing
     for term, part in zip(problem.losses, y.losses, strict=True):
         size += 2 * float(np.sum(np.abs(part) * _asked(term)))  # the parts of a conjugate may cancel
     return total + SUM * UNIT * size + count * TINY
@@ -325,15 +327,16 @@ def _exact_slack(problem: Statement, y: Multipliers) -> list[list[Fraction]]:
                 S[j][i] += half
     if problem.basis is None:
         return S
-    rows = problem.Q.tolist()
     if problem.basis.centring:  # the same vectors, exactly: n - 1 differences from the last point
-        rows = np.vstack([np.eye(n - 1), -np.ones((1, n - 1))]).tolist()
-    Q = [[Fraction(x) for x in row] for row in rows]
-    SQ = [
-        [sum((s * Q[j][b] for j, s in enumerate(row) if s), zero) for b in range(problem.order)] for row in S
-    ]
-    columns = range(problem.order)
-    return [[sum((Q[i][a] * SQ[i][b] for i in range(n) if Q[i][a]), zero) for b in columns] for a in columns]
+        return _exactly_over(np.vstack([np.eye(n - 1), -np.ones((1, n - 1))]), S)
+    return _exactly_over(problem.Q, S)
+
+
+def _exactly_over(Q: Array, S: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Q'SQ without any rounding."""
+    columns, zero = [[Fraction(x) for x in column] for column in Q.T.tolist()], Fraction(0)
+    SQ = [[sum((s * q[j] for j, s in enumerate(row) if s), zero) for row in S] for q in columns]
+    return [[sum((a * b for a, b in zip(q, Sp, strict=True) if a), zero) for Sp in SQ] for q in columns]
 
 
 def _semidefinite(A: list[list[int]]) -> bool:

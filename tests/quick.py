@@ -13,7 +13,7 @@ import pytest
 CASES = 3
 """Of a test with more cases the quick suite runs so many, or the root of their number if that is more."""
 
-WHOLE = ("checker/", "house/test_house.py", "house/test_docstrings.py", "house/test_lid.py", "house/test_quick.py", "prose/", "adversary/test_inputs.py", "crosscheck/test_verdicts.py",
+WHOLE = ("checker/", "house/test_house.py", "house/test_kernel.py", "house/test_docstrings.py", "house/test_lid.py", "house/test_quick.py", "prose/", "adversary/test_inputs.py", "crosscheck/test_verdicts.py",
          "conic/test_cvxpy_doors.py", "certificates/test_alarm.py", "examples/", "solve/test_backends.py")  # fmt: skip
 """Here every case is a promise of its own, and takes next to no time."""
 
@@ -47,7 +47,6 @@ LATER = (
     "certificates/test_claims.py::test_two_values_for_one_entry_are_a_contradiction_above_the_allowed_violation",
     "certificates/test_fresh.py::test_bounds_hold_at_a_fixed_seed",
     "certificates/test_large_graphs.py::test_a_certificate_that_raises_holds",
-    "certificates/test_lifting.py::test_multipliers_stay_in_their_domain_and_pay_no_more_than_the_budget",
     "cli/test_cli.py::test_the_default_command_takes_every_backend",
     "cli/test_cli.py::test_report_is_one_page",
     "cli/test_cluster.py::test_a_picture_shows_the_clusters_and_the_pairs",

@@ -44,9 +44,9 @@ class Dual:
     direction: Array  # a unit vector with this Rayleigh quotient
 
     def better(self, bound: Bound, repair: str, y: Multipliers) -> Dual:
-        """The larger bound of two; an estimate replaces no proof."""
-        known = bound.rigour in CERTIFIED or self.rigour not in CERTIFIED
-        if not (known and bound.value > self.bound):
+        """The larger bound of two; an estimate replaces no proof, and a proof replaces any estimate."""
+        known, had = bound.rigour in CERTIFIED, self.rigour in CERTIFIED
+        if not (bound.value > self.bound if known == had else known and np.isfinite(bound.value)):
             return self
         return replace(self, bound=bound.value, rigour=bound.rigour, repair=repair, y=y)
 
@@ -112,22 +112,25 @@ def bound_from(
     share = demand if parts is None else demand.share(2)
     floor = _floor(problem, y, own, W, objective, share)
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
-    quick = demand.quick and not demand.last
-    inside = demand.inside
-    name, found = NO_REPAIR, floor
-    if not (quick and demand.method == "ritz"):  # a direction is sought, no bound
-        name, found = best_repair(problem, floor, inside, wanted, quick)
+    name, found = _repaired(problem, floor, wanted, demand)
     bound = kernel.bound_of(problem, found)
     dual = Dual(bound.value, bound.rigour, name, found.y, floor.level, floor.direction)
     if demand.quick and not (demand.last or problem.order <= DENSE_EIGH):
         return dual
-    critical = not floor.proved and -floor.found.estimate <= own.error
-    for way in (_exactly, _in_coordinates):
-        if critical and not dual.bound >= wanted:
-            dual = way(problem, floor, own, dual)
+    if not floor.proved and -floor.found.estimate <= own.error:
+        for way in (_exactly, _in_coordinates):
+            dual = dual if dual.bound >= wanted else way(problem, floor, own, dual)
     if parts is not None and not dual.bound >= wanted:
         dual = _anchored(problem, y, V, dual, share)
     return dual if dual.bound >= wanted else _by_signs(problem, dual, objective, demand)
+
+
+def _repaired(problem: Statement, floor: Floor, wanted: float, demand: CertifyOptions) -> tuple[str, Floor]:
+    """The best repair; none where a direction is sought, and no bound."""
+    quick = demand.quick and not demand.last
+    if quick and demand.method == "ritz":
+        return NO_REPAIR, floor
+    return best_repair(problem, floor, demand.inside, wanted, quick)
 
 
 def _floor(
@@ -195,14 +198,6 @@ def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generat
         for part in (np.asarray(matrix.shape, dtype=np.int64), *parts):
             digest.update(np.ascontiguousarray(part).data)
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
-
-
-def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
-    """The least-squares solution kappa >= 0 of S W + kappa W = 0 for tr K <= B; 0 for other regularisers."""
-    if R is None or R.p > 1 or R.bound is None or not W.any():
-        return 0.0
-    W = W / np.abs(W).max()  # so that squares do not vanish
-    return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
 
 
 def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:

@@ -54,12 +54,7 @@ def _certify(
 ) -> Certificate:
     """The certificate in units in which no number is out of range."""
     started, problem = time.perf_counter(), units.problem
-    if not isinstance(point, np.ndarray):
-        multipliers = getattr(point, "multipliers", None) if multipliers is None else multipliers
-        kind = "factor" if hasattr(point, "V") else kind
-    point = getattr(point, "V", point)
-    if point is None:
-        raise SolverError("a solution must have a kernel to be certified, got none; see its status")
+    point, multipliers, kind = _parts(point, multipliers, kind)
     given = read_point(problem, point, kind, units.root)
     face = face_of(problem)
     y = None
@@ -90,6 +85,17 @@ def _certify(
         indefinite=given.indefinite, source=source, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
         multipliers=face.unfold(dual.y), point=given.V, direction=face.problem.lift(dual.direction),
     )  # fmt: skip
+
+
+def _parts(point: Any, y: Multipliers | None, kind: str) -> tuple[Any, Multipliers | None, str]:
+    """The array of a point, its multipliers, and what it is; those of a solution unless others are given."""
+    if not isinstance(point, np.ndarray):
+        y = getattr(point, "multipliers", None) if y is None else y
+        kind = "factor" if hasattr(point, "V") else kind
+    point = getattr(point, "V", point)
+    if point is None:
+        raise SolverError("a solution must have a kernel to be certified, got none; see its status")
+    return point, y, kind
 
 
 def _gap(problem: Statement, target: Target, dual: Dual) -> tuple[float, float]:

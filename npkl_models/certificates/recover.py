@@ -120,7 +120,7 @@ class _Unknowns:
         return np.zeros_like(V)
 
     def solve(self, offset: Array, units: Array) -> None:
-        """Solve for the open multipliers and set them; nothing changes if a number is not finite."""
+        """Solve for the open multipliers and set them; nothing changes if a number is out of range."""
         columns, owners, places, low, high, sizes = zip(*self.blocks, strict=True)
         A, b = sp.hstack(columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
@@ -133,7 +133,8 @@ class _Unknowns:
         )  # of values, so that unknowns are numbers of the objective
         A, b = sp.csr_array(sp.diags_array(rows) @ A @ sp.diags_array(1 / size)), rows * b
         bounds = np.concatenate(low) * size, np.concatenate(high) * size
-        if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
+        apart = bool((bounds[0] < bounds[1]).all())  # they may meet by underflow
+        if not (np.isfinite(A.data).all() and np.isfinite(b).all() and apart):
             return
         x = _least_norm(A, b, bounds) / size
         cuts = np.cumsum([where.size for where in places])[:-1]

@@ -20,7 +20,6 @@ from npkl_models.certificates.slater import NEARLY, ascended, strictly_feasible
 from npkl_models.kernel import Anchor, Floor
 from npkl_models.linalg import Array, Index, Mask, norm_bound
 from npkl_models.model.conjugates import projected
-from npkl_models.model.facts import fact
 from npkl_models.model.functional import Functional
 from npkl_models.model.functionals import SquaredDistances, Trace
 from npkl_models.model.matrices import SparseMatrices
@@ -133,7 +132,11 @@ def _along(problem: Statement, floor: Floor, anchors: Sequence[tuple[str, Anchor
 
 def _anchors(problem: Statement, floor: Floor, inside: Anchor | None) -> list[tuple[str, Anchor]]:
     """Rays and centres that no search has to find."""
-    known = [(SCALE, centre_at_zero(problem)), (MIXED, inside), (RAY, _ray_of_rows(problem, floor.T))]
+    known = [
+        (SCALE, centre_at_zero(problem, floor.T)),
+        (MIXED, inside),
+        (RAY, _ray_of_rows(problem, floor.T)),
+    ]
     known += [(RAY, one) for one in _rays(problem, floor.T)]
     if _rewarding(problem):
         known.append((RAY, kernel.anchor(problem, floor.y, ray=True, T=floor.T)))
@@ -165,15 +168,15 @@ def _rewarding(problem: Statement) -> bool:
     return small and bool((problem.cost.diagonal() < 0).any())
 
 
-@fact
-def centre_at_zero(problem: Statement) -> Anchor | None:
-    """Zero multipliers, if they lie in their boxes, and the cost is proved to be definite."""
-    zero = problem.no_multipliers
-    if not np.isfinite(problem.conjugate_sum(zero)) or not problem.cost.data.any():
+def centre_at_zero(problem: Statement, T: Array) -> Anchor | None:
+    """Zero multipliers, in units T of rows, if they lie in their boxes and the cost is proved definite."""
+    if not np.isfinite(problem.conjugate_sum(zero := problem.no_multipliers)) or not problem.cost.data.any():
         return None
-    units = kernel.slack(problem, zero).T
-    if np.ptp(units) > 0 and can_factorise(problem.restrict(problem.cost)):
-        return kernel.anchor(problem, zero)
+    if np.ptp(T) > 0 and can_factorise(problem.restrict(problem.cost)):
+        known = problem.facts.get(centre_at_zero)
+        if known is None or known[0] != T.tobytes():
+            known = problem.facts[centre_at_zero] = (T.tobytes(), kernel.anchor(problem, zero, T=T))
+        return known[1]
     floor = kernel.cost_floor(problem) + problem.regularizer.shift
     return Anchor(zero, np.ones(problem.order), floor) if 0 < floor < np.inf else None
 
@@ -267,7 +270,8 @@ def _rays_of_squares(problem: Statement, T: Array) -> tuple[Anchor, ...]:
 
     Over centred kernels the Laplacian of a connected graph of distances is positive definite.
     """
-    inside, found = problem.basis is not None and problem.basis.shared is None, []
+    inside = problem.basis is not None and problem.basis.shared is None
+    found: list[Anchor] = []
     for wanted in (_of_trace, _of_distances):
         for growing in (False, True):
             parts = []

@@ -91,7 +91,7 @@ class _Run:
         self.center: Multipliers | None = None  # of the last dual feasible iterate far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
-        self.size = problem.size(self.iterate.objective())
+        self.size = problem.size(self.iterate.objective(), problem.cost_unit * problem.kernel_unit)
         self.one = LEAST * iteration_seconds(problem)
         watch.expect(self.one)
 

@@ -176,7 +176,8 @@ class Iterate:
         far = min(primal, dual) ** 2
         power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
         least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
-        return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
+        kept = max(after, 0.0) / mu if mu > 0 else 1.0  # rounding alone makes mu negative
+        return float(np.clip(kept**power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
         primal, dual = (longest(L, D, share) for L, D in ((self.L_K, d.K), (self.L, d.S)))

@@ -119,7 +119,8 @@ def constraints_missed(
             (f.value_of_factor(V), f.size_of_factor(V)) if K is None else (f.value(K), f.size_of_kernel(K))
         )
         columns = V.shape[1] if K is None else 0
-        doubt = gamma(EVALUATION + f.additions + columns) * size
+        rounding = gamma(EVALUATION + f.additions + columns)
+        doubt = rounding * size
         if off is not None and off.any():
             doubt = doubt + f.change_of_factor(V, off)
         residual = part.excess(value)
@@ -127,7 +128,7 @@ def constraints_missed(
         scale = b
         if not b.all():
             lengths = V if K is None else np.sqrt(np.maximum(K.diagonal(), 0.0))[:, None]
-            scale = np.where(b > 0, b, f.scale_of_factor(lengths))
+            scale = np.where(b > 0, b, f.scale_of_factor(lengths) / (1 + rounding))  # rounded downwards
         missed = (np.abs(residual) + doubt) * (1 + gamma(4))  # subtraction and division round, too
         share = np.divide(missed, scale, out=np.full(f.size, np.inf), where=scale > 0)
         share = np.where(missed == 0, 0.0, share)

@@ -90,6 +90,7 @@ def certify(
     budget = real_number(search, "search")
     demand = CertifyOptions(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
     found = prove(problem, point, multipliers, kind, demand.share(2))  # each look has runs of its own
+    point, kind = (point.V, "factor") if hasattr(point, "V") else (point, kind)  # a factor may be square
     known = found.source == "given" or not found.feasible or found.certifies(demand.tol)
     y = None if known or quick or not budget > 0 else multipliers_of_solve(problem, found, budget, demand)
     if y is not None:

@@ -12,10 +12,9 @@ import numpy as np
 
 import npkl_models as nm
 from adversary import exact
-from npkl_models.model.functionals import squares
+from npkl_models.kernel import units_of_kernel
 
 Rows = list[list[Fraction]]
-SMALL = 1e-3  # the least divisor of a value that may cancel, relative to the largest of its kind
 
 
 def product(A: Rows, B: Rows) -> Rows:
@@ -41,6 +40,16 @@ def solved(A: Rows, B: Rows) -> Rows:
             if i != k and work[i][k]:
                 work[i] = [v - work[i][k] * w for v, w in zip(work[i], work[k], strict=True)]
     return [row[len(A) :] for row in work]
+
+
+def in_units(rows: Rows) -> tuple[Rows, list[float]]:
+    """A kernel in the units d of its rows, powers of two near the roots of its diagonal; nothing is rounded."""
+    d = units_of_kernel(np.array([[float(v) for v in row] for row in rows])).tolist()
+    scaled = [
+        [v / Fraction(a) / Fraction(b) for v, b in zip(row, d, strict=True)]
+        for row, a in zip(rows, d, strict=True)
+    ]
+    return scaled, d
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +120,10 @@ class Exact:
 
     @cached_property
     def indefinite(self) -> float:
-        """The negative part of the kernel as it was given, relative to its largest eigenvalue."""
+        """The negative part of the kernel as it was given, relative to its largest eigenvalue, in units of rows."""
         if not self.kernel or exact.is_psd(self.rows):
             return 0.0
-        values = exact.eigenvalues(self.rows)
+        values = exact.eigenvalues(in_units(self.rows)[0])
         return float(-values[0] / values[-1]) if values[-1] > 0 else float("inf")
 
     @cached_property
@@ -128,17 +137,28 @@ class Exact:
             total = mpmath.fsum(max(v, 0) ** p for v in self.eigenvalues)
             return max((total / mpmath.mpf(R.bound)) ** (1 / p), one)
 
+    def sizes(self, functional: nm.Functional) -> list:
+        """The sums of abs(M_ij) and the root of K_ii K_jj for each value, which divide it where zero is asked."""
+        t, out = functional.incidence, [mpmath.mpf(0)] * functional.size
+        with mpmath.workdps(exact.DIGITS):
+            length = [mpmath.sqrt(exact.real(max(row[i], Fraction(0)))) for i, row in enumerate(self.rows)]
+            for e, i, j, c in zip(
+                t.owner.tolist(), t.row.tolist(), t.column.tolist(), t.coefficient.tolist(), strict=True
+            ):
+                out[e] += abs(mpmath.mpf(c)) * length[i] * length[j]
+        return out
+
     @property
     def violation(self) -> float:
         """The largest share by which a constraint is missed, with the divisors of docs/certificate.md."""
         found = [float(self.grown - 1), self.off_basis]
         for part, residual in zip(self.problem.constraints, self.residuals(self.rows), strict=True):
-            b, f = np.abs(part.value), part.functional
-            kind = [np.abs(e.value).max() for e in self.problem.constraints if type(e.functional) is type(f)]
-            scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALL * max(kind))), max(kind))
-            for r, s in zip(residual, scale.tolist(), strict=True):
-                if s > 0:  # else the size of the entries, which floats only estimate
-                    found.append(float(exact.real(abs(r) / Fraction(s))))
+            sizes = self.sizes(part.functional) if not part.value.all() else [mpmath.mpf(0)] * len(residual)
+            for r, b, size in zip(residual, np.abs(part.value).tolist(), sizes, strict=True):
+                if r and (b or size):
+                    found.append(float(exact.real(abs(r)) / (exact.real(Fraction(b)) if b else size)))
+                elif r:
+                    found.append(float("inf"))
         return max(found)
 
     @property
@@ -160,11 +180,16 @@ class Exact:
             return exact.real(total) + (self.grown - 1) * paid
 
     def below(self, y: nm.Multipliers) -> Any:
-        """What the gap of a kernel with a negative eigenvalue -e pays: e tr S for a PSD slack S."""
+        """What the gap of a kernel K pays if K + e Diag(d^2) >= 0: <S, e Diag(d^2)> for a PSD slack S."""
         if not self.kernel or self.eigenvalues[0] >= 0:
             return mpmath.mpf(0)
-        S = exact.slack(self.problem, y)
+        S, rows = exact.slack(self.problem, y), self.there
         if not exact.is_psd(S):
             return mpmath.mpf(0)
+        if self.problem.basis is not None:
+            rows = exact.reduce(self.problem.basis.Q, rows)  # as the slack is
+        scaled, d = in_units(rows)
         with mpmath.workdps(exact.DIGITS):
-            return -self.eigenvalues[0] * exact.real(sum(S[i][i] for i in range(len(S))))
+            least = exact.eigenvalues(scaled)[0]
+            total = sum((S[i][i] * Fraction(d[i]) ** 2 for i in range(len(S))), Fraction(0))
+            return max(-least, 0) * exact.real(total)

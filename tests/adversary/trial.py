@@ -28,7 +28,6 @@ AGREEMENT = 4e-6  # of two objectives that are both certified to 1e-6
 MOST = 40  # kernels that are kept in exact arithmetic
 WORSE = 3e-5  # relative to the size of the problem: an objective so much too high does not agree
 ROUNDED = 1e-12  # shares of a bound or basis, which floats evaluate
-NO_DUAL = ("trace bound",)  # repairs whose bound is less than the dual value of their multipliers by a trace
 
 
 class FalseClaim(AssertionError):
@@ -188,7 +187,7 @@ class Trial:
         if np.isnan([found.bound, found.objective, found.gap, found.violation]).any() or found.gap < 0:
             self._false(f"{name}: bound {found.bound}, objective {found.objective}, gap {found.gap}")
         dual = None
-        if claimed and found.repair not in NO_DUAL and self._rational():
+        if claimed and self._rational():
             self.tally.counts["bounds checked in exact arithmetic"] += 1
             dual = exact.real(exact.dual_value(self.problem, found.multipliers))
             if not mpmath.mpf(found.bound) <= dual:
@@ -245,7 +244,7 @@ class Trial:
     def _weak_duality(self, name: str, own: Exact) -> None:
         """No kernel is below the best bound, once the multipliers price what it misses."""
         found = self.best
-        moved = found is not None and found.repair not in NO_DUAL and self._rational() and own.grown == 1
+        moved = found is not None and self._rational() and own.grown == 1
         if found is None or not (moved or own.feasible):
             return
         self.tally.counts["kernels against the best bound"] += 1

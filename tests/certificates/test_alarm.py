@@ -17,12 +17,12 @@ def false_bound(monkeypatch):
     """A dual side whose conjugate lies: its bound is one above every objective."""
     nm.certify(PROBLEM, np.ones((3, 1)))
     prove = sys.modules["npkl_models.certificates.prove"]
-    own = prove._one_side
+    own = prove.bound_from
 
-    def lying(problem, y, V, objective, upper, demand):
-        return replace(own(problem, y, V, objective, upper, demand), bound=objective + 1.0, rigour="proved")
+    def lying(problem, y, V, objective, demand):
+        return replace(own(problem, y, V, objective, demand), bound=objective + 1.0, rigour="proved")
 
-    monkeypatch.setattr(prove, "_one_side", lying)
+    monkeypatch.setattr(prove, "bound_from", lying)
 
 
 def test_nothing_is_proved(false_bound):

@@ -72,11 +72,12 @@ def test_units_of_length_leave_certificate_and_optimum(anchors, delta):
 @pytest.mark.parametrize("loss", ["absolute", "huber", "square"])
 def test_the_center_is_inside_the_domains_and_its_slack_is_positive_definite(loss):
     problem = network(loss, anchors=4 if loss == "huber" else 0)
-    y, mu = strictly_feasible(problem)
+    y, T, mu, ray = strictly_feasible(problem)
     assert mu > 0
+    assert not ray
     assert np.isfinite(problem.conjugate_sum(y))
-    S = problem.restrict(problem.slack(y))
-    assert np.linalg.eigvalsh(S.toarray())[0] >= mu
+    S = T[:, None] * problem.restrict(problem.slack(y)).toarray() * T
+    assert np.linalg.eigvalsh(S)[0] >= mu
     assert np.isfinite(problem.conjugate_sum(raised_squares(problem)))
 
 

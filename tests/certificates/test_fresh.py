@@ -52,7 +52,7 @@ def hidden(kind, n, seed):
 @pytest.mark.parametrize("kind", ["one", "tiny", "deep"])
 def test_bounds_hold_at_a_fixed_seed(kind):
     """A slice of ``python tests/certificates/chance.py``."""
-    from certify.chance import count
+    from certificates.chance import count
 
     assert count(kind, 20, seed=0)["false"] == 0
 

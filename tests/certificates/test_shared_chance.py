@@ -28,14 +28,19 @@ def test_the_runs_of_a_certificate_spend_its_chance_once(quick, alone, monkeypat
     monkeypatch.setattr(lanczos, "smallest_component", lambda n, p: spent.append(p) or own(n, p))
     point = 0.3 * rng.normal(size=(n, 4))
     nm.certify(problem, point, kind="factor", method="lanczos", failure_probability=1e-3, quick=quick)
+    assert sum(p for p in spent if p != PLAIN.failure_probability) <= 1e-3 * (1 + 1e-12)
+    spent.clear()
+    nm.certify(
+        problem, point, kind="factor", method="lanczos", failure_probability=1e-3, quick=quick, search=0
+    )
     spent = [p for p in spent if p != PLAIN.failure_probability]  # those runs serve proofs alone
-    assert sum(spent) <= 1e-3 * (1 + 1e-12)
+    assert sum(spent) <= 1e-3 / 3 * (1 + 1e-12)  # one look of three
     assert len(spent) == (2 if alone and not quick else 1)
 
 
 @pytest.mark.parametrize("kind", ["trace bound", "row norm"])
 def test_every_further_run_has_a_share_of_the_chance(kind, monkeypatch):
-    """A finite support has two runs at most, and rows near their bound are tried at three distances."""
+    """A finite support has two runs at most; multipliers of a solve are one more look, and share the chance."""
     rng = np.random.default_rng(1)
     n = 500
     L = nm.laplacian(rng.normal(size=(n, 3)), n_neighbors=5, shift=0.1)
@@ -43,12 +48,12 @@ def test_every_further_run_has_a_share_of_the_chance(kind, monkeypatch):
     if kind == "trace bound":
         problem, runs = nm.simple_npkl(L, pairs, loss="hinge", trace_bound=50.0), 2
     else:
-        problem, runs = nm.npkl(L, pairs, loss="linear", row_norm=1.0), 3
+        problem, runs = nm.npkl(L, pairs, loss="linear", row_norm=1.0), 2
     spent, own = [], lanczos.smallest_component
     monkeypatch.setattr(lanczos, "smallest_component", lambda n, p: spent.append(p) or own(n, p))
     nm.certify(
         problem, 0.05 * rng.normal(size=(n, 4)), kind="factor", method="lanczos", failure_probability=1e-3
     )
     spent = [p for p in spent if p != PLAIN.failure_probability]
-    assert len(spent) == runs
+    assert len([p for p in spent if p >= 1e-4]) <= runs  # the solve has a budget of its own, of 1e-6
     assert sum(spent) <= 1e-3 * (1 + 1e-12)

@@ -5,6 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certificates import rays
+from npkl_models.certificates.prove import known
 from npkl_models.feasibility import restoration
 from npkl_models.feasibility.restoration import SLACK
 
@@ -26,19 +27,21 @@ def test_the_lowest_eigenvalue_of_a_certificate_has_the_regulariser_in_it():
     """With a penalty of two on the trace, S + 2 I is what must be PSD."""
     problem = nm.Problem(COST - 2.5 * np.eye(N), SQUARE, nm.TracePower(1, penalty=2.0))
     y = nm.Multipliers((np.zeros(2),))
-    assert nm.certify(problem, np.eye(N), y).min_eigenvalue == pytest.approx(0.5)
+    assert known(problem, np.eye(N), y).min_eigenvalue == pytest.approx(0.5)
 
 
 def test_the_ends_of_a_certificate_are_those_of_its_point_and_its_multipliers():
     """Its objective is the point's own, its upper end that and rounding, its bound what the multipliers give."""
     problem, V = nm.Problem(COST, SQUARE), np.array([[1.0], [0.5], [-0.5], [0.0]])
     y = nm.Multipliers((np.array([-0.5, 0.25]),))
-    found = nm.certify(problem, V, y)
+    found = known(problem, V, y)
     assert found.objective == pytest.approx(problem.objective_of_factor(V), rel=1e-14)
     assert 0 <= found.upper - found.objective < 1e-11
     assert found.bound == pytest.approx(problem.dual_bound(y), rel=1e-12)
     assert found.gap == pytest.approx(found.upper - found.bound)
-    assert found.relative_gap == pytest.approx(found.gap / problem.size(found.upper, found.bound))
+    size = abs(found.objective) + abs(found.bound) + found.faint
+    assert found.relative_gap == pytest.approx(found.gap / size)
+    assert found.faint == pytest.approx(1e-3 * 9.0)  # of the least loss at K = 0, below A and above B
 
 
 def test_a_gap_is_that_of_the_targets_of_a_point():
@@ -59,7 +62,7 @@ def test_a_gap_is_that_of_the_targets_of_a_point():
 
 
 def test_rows_that_a_solver_left_below_their_bound_have_multipliers():
-    """Without multipliers all rows within a hundredth of the bound are tried."""
+    """Those of a solve, where those of least norm do not suffice; the bound is that of the problem."""
     problem = nm.Problem(COST - 5 * np.eye(N), SQUARE, nm.RowNormBound(1.0))
     best = problem.solve("interior", tol=1e-9)
     near = nm.certify(problem, 0.9985 * best.V, tol=1e-3)

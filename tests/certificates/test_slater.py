@@ -1,14 +1,16 @@
 """A strictly feasible dual point bounds problems without a shift."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certificates.slater import slater, strictly_feasible
-from npkl_models.model.facts import cost_floor
+from npkl_models import kernel
+from npkl_models.certificates.slater import strictly_feasible
+from npkl_models.kernel import cost_floor
 
 
 def ring(n=30, seed=0, must=10, cannot=10):
@@ -21,15 +23,22 @@ def ring(n=30, seed=0, must=10, cannot=10):
     return nm.laplacian(A + A.T), nm.Pairs.from_labels(labels, must, cannot, seed)
 
 
+def is_inside(problem):
+    """The multipliers of the centre that is found; T S T is at least mu I for it."""
+    center = strictly_feasible(problem)
+    S = problem.slack(center.y).toarray() * center.T * center.T[:, None]
+    assert 0 < center.mu <= np.linalg.eigvalsh(S)[0]
+    assert np.isfinite(kernel.paid(problem, center.y))
+    return center.y
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "square"])
 @pytest.mark.parametrize("seed", range(3))
 def test_bounds_hold_and_close_without_a_shift(loss, seed):
     problem = nm.npkl(*ring(seed=seed), loss=loss)
     best = problem.solve("interior", tol=1e-8)
     assert best.status is nm.Status.OPTIMAL
-    center, mu = strictly_feasible(problem)
-    S = problem.slack(center).toarray()
-    assert 0 < mu <= np.linalg.eigvalsh(S)[0]
+    is_inside(problem)
     rng = np.random.default_rng(seed)
     for size in (1e-8, 1e-3, 1.0):
         y = problem.as_multipliers([best.multipliers.terms[0] + size * rng.normal(size=20)])
@@ -45,8 +54,14 @@ def test_bounds_hold_and_close_without_a_shift(loss, seed):
 def test_a_lack_of_rounding_costs_rounding():
     problem = nm.npkl(*ring(), loss="hinge")
     best = problem.solve("interior", tol=1e-8)
-    bound, y = slater(problem, best.multipliers, 1e-13, np.inf)
-    assert bound == pytest.approx(best.certificate.bound, abs=1e-9)
+    floor = kernel.floor_of(best.multipliers, kernel.slack(problem, best.multipliers))
+    lacking = replace(floor, lower=-1e-13)
+    centre = strictly_feasible(problem)
+    t = 2e-13 / (centre.mu * float(np.min((floor.T / centre.T) ** 2)))
+    y = best.multipliers.towards(centre.y, t)
+    found = kernel.moved(problem, lacking, centre, t, y)
+    assert found.proved
+    assert kernel.bound_of(problem, found).value == pytest.approx(best.certificate.bound, abs=1e-9)
     assert np.linalg.eigvalsh(problem.slack(y).toarray())[0] >= -1e-15
 
 
@@ -83,8 +98,7 @@ def test_multipliers_that_are_far_off_give_no_false_bound(size, loss):
     assert found.bound <= problem.solve("interior").certificate.upper
     S = problem.slack(found.multipliers).toarray()
     assert np.linalg.eigvalsh(S)[0] >= -1e-14
-    center, mu = strictly_feasible(problem)
-    assert np.linalg.eigvalsh(problem.slack(center).toarray())[0] >= mu
+    is_inside(problem)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -107,8 +121,7 @@ def test_a_long_path_is_certified_without_a_shift(seed):
 def test_a_center_is_found_on_both_sides_of_the_dense_spectrum(n, method, monkeypatch):
     monkeypatch.setattr(sys.modules["npkl_models.certificates.slater"], "DENSE_SPECTRUM", 110)
     problem = nm.npkl(*ring(n, must=n // 5, cannot=n // 5), loss="hinge")
-    center, mu = strictly_feasible(problem)
-    assert 0 < mu <= np.linalg.eigvalsh(problem.slack(center).toarray())[0]
+    center = is_inside(problem)
     y = 1e-3 * np.random.default_rng(0).normal(size=2 * (n // 5))
     V, near = np.ones((n, 1)), problem.as_multipliers([center.terms[0] + y])
     found = nm.certify(problem, V, near, method=method)
@@ -131,19 +144,3 @@ def test_a_floor_that_is_rounding_keeps_no_better_repair_away(backend, n, seed, 
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.rigour == "proved"
     assert found.certificate.bound <= problem.solve("interior", tol=1e-8).certificate.upper
-
-
-def test_a_certificate_that_needs_no_slater_point_searches_none(monkeypatch):
-    """Such a search takes several factorisations; here the slack is raised on the range of the factor."""
-
-    def stated():
-        X = np.random.default_rng(1).normal(size=(450, 2))
-        return nm.npkl(nm.laplacian(X), nm.Pairs.from_labels(X[:, 0] > 0, 100, 100, 1), gamma=1.0)
-
-    found, searched = stated().solve("interior", tol=1e-8), []
-    module = sys.modules["npkl_models.certificates.slater"]
-    monkeypatch.setattr(module, "_raised", lambda *given: searched.append(given))
-    certificate = nm.certify(stated(), found.V, multipliers=found.multipliers)
-    assert certificate.relative_gap <= 1e-6
-    assert certificate.repair != "Slater point"
-    assert not searched

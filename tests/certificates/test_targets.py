@@ -9,11 +9,11 @@ from adversary import exact
 from adversary.given import Exact
 
 import npkl_models as nm
-from npkl_models.certificates.bounds import Dual
-from npkl_models.certificates.points import Given, read_point
-from npkl_models.certificates.targets import Target, _trace_of_slack, gap_for, target_of
+from npkl_models.certificates.bounds import CertifyOptions
+from npkl_models.certificates.points import read_point
+from npkl_models.certificates.prove import known, prove
+from npkl_models.kernel import Target, gap_for, target_of
 from npkl_models.model.misses import Miss
-from npkl_models.proof.eigenbound import EigenBound
 
 NOTHING = nm.LossTerm(nm.SquaredDistances(2, ([0], [0])), "square", 0.0)
 NOTHING5 = nm.LossTerm(nm.SquaredDistances(5, ([0], [0])), "square", 0.0)
@@ -22,14 +22,12 @@ COST = np.diag([2.0, 3.0])
 
 
 def dual(bound, terms=(), equalities=()):
-    """A dual point as a proof leaves it; its slack is not looked at."""
-    found = EigenBound(0.0, 0.0, "proved", np.ones(2))
-    parts = (tuple(map(np.array, terms)), tuple(map(np.array, equalities)))
-    return Dual(bound, "proved", "none needed", nm.Multipliers(*parts), found, 0.0)
+    """Multipliers and a bound that a proof leaves."""
+    return nm.Multipliers(tuple(map(np.array, terms)), tuple(map(np.array, equalities))), bound
 
 
-def target(top=1.0, missed=(), over=0.0, below=0.0, upper=np.inf):
-    return Target(np.ones((2, 1)), top, top, upper, list(missed), over, below)
+def target(top=1.0, missed=(), over=0.0, below=None, upper=np.inf):
+    return Target(np.ones((2, 1)), top, top, upper, list(missed), over, 1.0, below)
 
 
 def miss(residual, doubt):
@@ -70,7 +68,7 @@ def test_rows_beyond_their_bound_meet_a_longer_one():
     assert found.missed == "row norms"
     assert found.upper == np.inf
     assert found.relative_gap == np.inf
-    inside = nm.certify(problem, np.array([[0.0], [0.5]]), y)
+    inside = known(problem, np.array([[0.0], [0.5]]), y)  # no others are searched for
     assert inside.upper == pytest.approx(-0.75)
     assert inside.gap == pytest.approx(4 - 0.75)
     assert inside.missed == ""
@@ -87,18 +85,28 @@ def test_a_trace_beyond_its_bound_pays_for_its_own():
 
 
 @pytest.mark.parametrize("e", [1e-9, 1e-3, 1.0])
-def test_a_negative_eigenvalue_pays_the_trace_of_the_slack(e):
-    """At diag(4, -e) and nu = -1 the slack is diag(1, 3), and the gap has e tr S = 4 e in it."""
+def test_a_negative_eigenvalue_pays_for_the_slack_in_units_of_the_rows(e):
+    """K = [[4, 2 + 2e], [2 + 2e, 1]] is PSD with diag(4 e, e) more, and at nu = -1 the slack is diag(1, 3)."""
     problem = nm.Problem(COST, FIRST)
-    K = np.diag([4.0, -e])
-    found = nm.certify(problem, K, nm.Multipliers((), (np.array([-1.0]),)))
-    assert found.objective == pytest.approx(8 - 3 * e)
-    assert found.gap == pytest.approx(8 - 3 * e - 4 + 4 * e)
-    assert found.gap >= float(4 + Fraction(e))
-    assert found.point_min_eigenvalue == pytest.approx(-e)
-    assert found.indefinite == pytest.approx(e / 4)
+    K = np.array([[4.0, 2 + 2 * e], [2 + 2 * e, 1.0]])
+    demand = CertifyOptions("auto", 1e-6, 1e-6, None, False)
+    found = prove(problem, K, nm.Multipliers((), (np.array([-1.0]),)), "kernel", demand)
+    assert found.objective == pytest.approx(11)
+    assert found.bound == pytest.approx(4)
+    assert found.gap == pytest.approx(7 + 7 * e)
+    assert found.gap >= float(7 + 7 * Fraction(e) * (1 - Fraction(1, 10**5)))
+    assert found.point_min_eigenvalue == pytest.approx(np.linalg.eigvalsh(K)[0])
+    assert found.indefinite == pytest.approx(e / (2 + e))
     assert found.feasible == np.isfinite(found.relative_gap) == (e < 1e-7)
     assert found.upper == np.inf
+
+
+@pytest.mark.parametrize("e", [1e-300, 1e-9, 1.0])
+def test_a_negative_entry_of_the_diagonal_is_not_small_beside_another(e):
+    """In the unit of its own row it is as negative as can be."""
+    found = nm.certify(nm.Problem(COST, FIRST), np.diag([4.0, -e]), search=0)
+    assert found.indefinite == pytest.approx(1.0, rel=0.8)
+    assert not found.feasible
 
 
 def test_a_point_outside_the_basis_is_valued_there_and_here():
@@ -129,22 +137,22 @@ def test_residuals_are_priced_with_their_sign_and_doubts_without():
     problem = nm.Problem(COST, FIRST)
     for nu in (-3.0, 3.0):
         by = dual(0.25, (), ([nu],))
-        assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), by) == pytest.approx(0.75 + 0.5 * nu)
-        assert gap_for(problem, target(missed=[miss(0.0, 0.125)]), by) == pytest.approx(0.75 + 0.125 * 3)
-    assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), dual(-np.inf, (), ([1.0],))) == np.inf
+        assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), *by) == pytest.approx(0.75 + 0.5 * nu)
+        assert gap_for(problem, target(missed=[miss(0.0, 0.125)]), *by) == pytest.approx(0.75 + 0.125 * 3)
+    assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), *dual(-np.inf, (), ([1.0],))) == np.inf
 
 
 def test_the_gap_is_rounded_upwards_unless_the_point_meets_everything():
     problem = nm.Problem(COST, FIRST)
     for top, bound in ((1.0, -1e-17), (1e9, 0.1), (3.0, 3.0 - 2**-51)):
-        own = gap_for(problem, target(top=top, missed=[miss(0.0, 0.0)]), dual(bound, (), ([1.0],)))
+        own = gap_for(problem, target(top=top, missed=[miss(0.0, 0.0)]), *dual(bound, (), ([1.0],)))
         assert (
             Fraction(top) - Fraction(bound)
             < Fraction(own)
             < Fraction(top) - Fraction(bound) + Fraction(1, 10**4)
         )
     exactly = target(top=1.0, upper=1.0)
-    assert gap_for(nm.Problem(COST, NOTHING), exactly, dual(-1e-17, ([0.0],))) == 1.0
+    assert gap_for(nm.Problem(COST, NOTHING), exactly, *dual(-1e-17, ([0.0],))) == 1.0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -160,13 +168,15 @@ def test_what_a_bound_owes_is_not_lost_beside_large_conjugates(seed):
         assert true + own.owed(found.multipliers) <= mpmath.mpf(found.gap)
 
 
-def test_what_is_owed_for_a_trace_grows_with_it():
-    """A bound 1 below the conjugates, by a diagonal of 4 of which the point has 5, may be 1.25 below there."""
+def test_what_a_regulariser_is_owed_grows_with_the_square_of_the_radius():
+    """A bound 1 below the conjugates, and a point that is half as long again: 1.25 more is owed."""
     every = nm.Constraint(nm.Entries(2, ([0, 1], [0, 1])), equal=[1.0, 3.0])
     problem = nm.Problem(COST, every)
     by = dual(-2.0, (), ([0.25, 0.25],))
     own = Miss("diagonal", np.array([0.5, -0.25]), np.array([0.125, 0.125]), 0.5)
-    assert gap_for(problem, target(top=0.0, missed=[own]), by) == pytest.approx(2 + 0.0625 + 0.0625 + 0.25)
+    found = gap_for(problem, target(top=0.0, missed=[own], over=0.5), *by)
+    assert found == pytest.approx(2 + 0.0625 + 0.0625 + 1.25)
+    assert gap_for(problem, target(top=0.0, missed=[own]), *by) == pytest.approx(2 + 0.0625 + 0.0625)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -178,53 +188,64 @@ def test_the_top_is_no_less_than_the_exact_objectives(seed):
         problem = nm.Problem(C + C.T, loss, basis=basis)
         for _ in range(8):
             V = rng.normal(size=(n, 3))
-            found, own = target_of(problem, Given(V)), Exact(problem, V)
+            found, own = target_of(problem, V), Exact(problem, V)
             assert max(own.objective, own.objective_there) <= Fraction(found.top)
             assert found.top == pytest.approx(float(max(own.objective, own.objective_there)), abs=1e-10)
             K = V @ V.T - 2 * np.eye(n)
-            found, own = target_of(problem, read_point(problem, K)), Exact(problem, K, kernel=True)
+            found, own = target_of(problem, read_point(problem, K).V, K), Exact(problem, K, kernel=True)
             assert max(own.objective, own.objective_there) <= Fraction(found.top)
-            assert own.eigenvalues[0] >= mpmath.mpf(-found.below)
-            assert found.below == pytest.approx(float(-own.eigenvalues[0]), rel=1e-12)
+            rows = own.there if basis is None else exact.reduce(basis.Q, own.there)
+            for i, e in enumerate(found.below.tolist()):
+                rows[i][i] += Fraction(e)
+            assert exact.is_psd(rows)  # K + Diag(below)
+            for i, e in enumerate(found.below.tolist()):
+                rows[i][i] -= Fraction(1, 10**6) * Fraction(e)
+            assert not exact.is_psd(rows)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_trace_of_the_slack_is_that_of_its_positive_part(seed):
+def test_what_a_kernel_owes_is_its_lack_times_the_slack(seed):
+    """<S, Diag(below)> and no less, with the rounding of S; where S has a negative diagonal, it pays nothing back."""
     rng = np.random.default_rng(seed)
     problem = nm.Problem(
         np.diag(rng.uniform(0.1, 1.0, 3)), nm.Constraint(nm.Entries(3, ([0], [0])), equal=1.0)
     )
+    e = 10.0 ** rng.uniform(-9, 0, 3)
     nu = nm.Multipliers((), (rng.uniform(0, 1, 1),))
-    by = Dual(0.0, "proved", "none needed", nu, EigenBound(0.0, 0.0, "proved", np.ones(3)), 0.0)
+    own = target(top=0.0, missed=[miss(0.0, 0.0)], below=e)
     S = exact.slack(problem, nu)
-    assert sum(S[i][i] for i in range(3)) <= Fraction(_trace_of_slack(problem, by))
-    down = Dual(0.0, "none", "", nm.Multipliers((), (np.array([-7.0]),)), by.found, 0.0)
-    assert _trace_of_slack(problem, down) == pytest.approx(float(np.sum(problem.cost.diagonal()[1:])))
+    owed = sum((S[i][i] * Fraction(e[i]) for i in range(3)), Fraction(0))
+    assert owed <= Fraction(gap_for(problem, own, nu, 0.0))
+    assert gap_for(problem, own, nu, 0.0) == pytest.approx(float(owed), rel=1e-9)
+    down = nm.Multipliers((), (np.array([-7.0]),))
+    assert gap_for(problem, own, down, 0.0) == pytest.approx(
+        float(e[1:] @ problem.cost.diagonal()[1:]), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_excess_of_an_indefinite_kernel_is_no_less_than_the_exact_one(seed):
     """Of a kernel whose positive eigenvalues have the trace of the bound, but for their rounding."""
     X = np.random.default_rng(seed).normal(size=(5, 5))
-    K = X + X.T
-    bound = float(np.sum(np.maximum(np.linalg.eigvalsh(K), 0.0)))
-    problem = nm.Problem(np.eye(5), NOTHING5, regularizer=nm.TracePower(1, bound=bound))
-    found = target_of(problem, read_point(problem, K))
-    assert mpmath.mpf(1 + found.excess) >= Exact(problem, K, kernel=True).grown
-    assert found.excess < 1e-13
+    for K in (X + X.T, X[:, :3] @ X[:, :3].T - 1e-14 * np.eye(5)):
+        bound = float(np.sum(np.maximum(np.linalg.eigvalsh(K), 0.0)))
+        problem = nm.Problem(np.eye(5), NOTHING5, regularizer=nm.TracePower(1, bound=bound))
+        found = target_of(problem, read_point(problem, K).V, K)
+        assert mpmath.mpf(1 + found.excess) >= Exact(problem, K, kernel=True).grown
+    assert found.excess < 1e-12  # of the one that is PSD but for rounding
 
 
 def test_an_upper_bound_needs_every_constraint():
     """None of equalities, of rows longer by a rounding, and of a point outside the basis."""
     V = np.array([[1.0], [0.5]])
-    assert np.isfinite(target_of(nm.Problem(COST, NOTHING), Given(V)).upper)
+    assert np.isfinite(target_of(nm.Problem(COST, NOTHING), V).upper)
     met = nm.Constraint(nm.Entries(2, ([0], [0])), equal=1.0)
-    assert target_of(nm.Problem(COST, (NOTHING, met)), Given(V)).upper == np.inf
+    assert target_of(nm.Problem(COST, (NOTHING, met)), V).upper == np.inf
     for rows, finite in ((1.0, False), (1 + 1e-14, True)):
         problem = nm.Problem(COST, NOTHING, regularizer=nm.RowNormBound(rows))
-        assert np.isfinite(target_of(problem, Given(V)).upper) == finite
+        assert np.isfinite(target_of(problem, V).upper) == finite
     basis = nm.Problem(COST, NOTHING, basis=nm.Basis(np.eye(2)[:, :1]))
-    assert target_of(basis, Given(V)).upper == np.inf
+    assert target_of(basis, V).upper == np.inf
 
 
 def test_multipliers_are_those_of_the_problem_as_written():
@@ -237,7 +258,7 @@ def test_multipliers_are_those_of_the_problem_as_written():
 
 
 def test_a_large_target_excuses_no_other_constraint():
-    """The size of b_2 is not the size of what is missed of b_1; where numbers cancel, it counts in part."""
+    """The size of b_2 is not the size of what is missed of b_1."""
     M = nm.SparseMatrices(3, [np.diag([1.0, 0, 0]), np.diag([0, 1.0, 0])])
     problem = nm.Problem(np.eye(3), nm.Constraint(M, equal=[1.0, 1e8]))
     V = np.diag([np.sqrt(1.01), 1e4, 0.0])

@@ -5,8 +5,10 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certificates import points
+from npkl_models.certificates.recover import recover_multipliers
 from npkl_models.feasibility import residual
 from npkl_models.feasibility.restoration import restored
+from npkl_models.kernel import units_of_kernel
 from npkl_models.model.regularizers import NoRegularizer
 
 NOTHING = NoRegularizer()
@@ -38,7 +40,7 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         hinge = nm.LossTerm(FREE.functional, "hinge", [1.0, -1.0], [20.0, 10.0])
         problem = nm.Problem(np.diag([1.0, 2, 3, 4, 5]), (hinge, *parts), R)
         best = problem.solve("sdp", eps=1e-10)
-        y = points.recover_multipliers(problem, best.V)
+        y = recover_multipliers(problem, best.V)
         S = problem.slack(y).toarray()
         rest = S @ best.V
         if problem.regularizer.spectral is not None:
@@ -62,7 +64,9 @@ def test_points_are_read_as_what_they_are():
     given = points.read_point(problem, K - 0.5 * np.eye(N))
     values = np.linalg.eigvalsh(K - 0.5 * np.eye(N))
     assert given.min_eigenvalue == pytest.approx(values[0])
-    assert given.indefinite == pytest.approx(-values[0] / values[-1])
+    d = units_of_kernel(K - 0.5 * np.eye(N))  # relative in the units of the rows
+    scaled = np.linalg.eigvalsh((K - 0.5 * np.eye(N)) / d / d[:, None])
+    assert given.indefinite == pytest.approx(-scaled[0] / scaled[-1])
     np.testing.assert_array_equal(given.K, K - 0.5 * np.eye(N))
     assert points.read_point(problem, K).min_eigenvalue == 0.0
     assert points.read_point(problem, K).K is None

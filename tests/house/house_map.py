@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "npkl_models"
 FLOORS = {
     "_version": 0, "errors": 0, "_first": 0, "checker": 0, "interrupts": 0.5, "workers": 1, "files": 1, "linalg": 1, "proof": 2,
-    "model": 3, "feasibility": 3.5, "data": 4, "certify": 4, "answer": 5, "presolve": 5.5, "solve": 6, "conic": 7,
+    "model": 3, "kernel": 3.2, "feasibility": 3.5, "data": 4, "certificates": 4, "answer": 5, "presolve": 5.5, "solve": 6, "conic": 7,
     "interior": 7, "lowrank": 7, "spectral": 7, "printed": 7.2, "routes": 7.5, "show": 8, "cvx": 8, "problem": 9,
     "formulations": 10, "task_cache": 10, "cover": 10.5, "crosscheck": 11, "path": 11, "applications": 12, "recipe": 12.5,
     "extend": 13, "__init__": 13, "explore": 13, "cli": 14, "__main__": 15,

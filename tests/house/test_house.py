@@ -260,6 +260,8 @@ ALLOWED = {
     ("solve/outside.py", "certify"), ("crosscheck/run.py", "crosscheck"),
 }  # fmt: skip
 """Public functions whose parameters are keywords, one for each thing that may be asked."""
+LONG = {"kernel.py": 700}
+"""One module proves, and a sceptic reads one file."""
 
 
 def branches(function):
@@ -280,7 +282,7 @@ def parameters(function):
 @pytest.mark.parametrize("path", MODULES, ids=own)
 def test_files_and_functions_stay_small(path):
     text = path.read_text()
-    assert len(text.splitlines()) <= LONGEST_FILE
+    assert len(text.splitlines()) <= LONG.get(own(path), LONGEST_FILE)
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             words = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0

@@ -49,11 +49,11 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 43_900),
-    "lines of tests": (lambda: lines(TESTS), 31_500),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 610),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 44_100),
+    "lines of tests": (lambda: lines(TESTS), 32_400),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 620),
     "public names": (lambda: len(nm.__all__), 87),
-    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_051),
+    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }
 """What is counted, and the most that it may be. A change that lowers a number lowers it here, too."""

@@ -28,30 +28,48 @@ def test_a_share_is_relative_to_what_is_asked():
     assert share(nm.Entries(3, ([2], [2])), 0.25, V, K) == pytest.approx(3.0)
 
 
-def test_the_divisor_of_a_zero_is_the_largest_of_its_kind_or_the_size_of_the_entries():
+def test_the_divisor_of_a_zero_is_the_size_of_the_entries_and_nothing_else():
+    """A cosine: no other constraint, of its kind or of another, has a say."""
     f = nm.Entries(3, ([0, 2], [1, 2]))
     W = V + [[0.0, 0.5], [0.0, 0.0], [0.0, 0.0]]  # K_01 = 1, rows of lengths 1.25^0.5 and 2
+    cosine = 1 / (2 * 1.25**0.5)
     assert share(f, [0.0, 8.0], W) == pytest.approx(1.0)  # K_22 = 0 is 8 short of 8
-    assert share(nm.Entries(3, ([0], [1])), 0.0, W) == pytest.approx(1 / (2 * 1.25**0.5))
+    assert share(nm.Entries(3, ([0], [1])), 0.0, W) == pytest.approx(cosine)
     two = (
         nm.Constraint(nm.Entries(3, ([0], [1])), equal=0.0),
         nm.Constraint(nm.Entries(3, ([1], [1])), equal=10.0),
     )
     first, second = misses(nm.Problem(np.eye(3), two), W)
-    assert first.share == pytest.approx(0.1)
+    assert first.share == pytest.approx(cosine)
     assert second.share == pytest.approx(0.6)
-    assert misses(nm.Problem(np.eye(3), two[::-1]), W)[1].share == pytest.approx(0.1)
+    assert misses(nm.Problem(np.eye(3), two[::-1]), W)[1].share == pytest.approx(cosine)
     other = (two[0], nm.Constraint(nm.SquaredDistances(3, ([0], [1])), equal=100.0))  # of another kind
-    assert misses(nm.Problem(np.eye(3), other), W)[0].share == pytest.approx(1 / (2 * 1.25**0.5))
+    assert misses(nm.Problem(np.eye(3), other), W)[0].share == pytest.approx(cosine)
     assert share(nm.Entries(3, ([2], [2])), 0.0) == 0.0
+    apart = nm.SquaredDistances(3, ([0], [1]))  # 1.25 + 4 - 2 over (1.25^0.5 + 2)^2
+    assert share(apart, 0.0, W) == pytest.approx(3.25 / (1.25**0.5 + 2) ** 2)
+    assert share(apart, 0.0, 1e-9 * W) == pytest.approx(3.25 / (1.25**0.5 + 2) ** 2)
 
 
-def test_values_that_may_cancel_have_a_least_divisor():
-    """K_01 = 1e-6 beside an entry of 10 is measured by 10 / 1000; a diagonal of 1e-6 by itself."""
+def test_values_are_measured_by_their_own_numbers_though_they_cancel():
+    """K_01 = 1e-6 beside an entry of 10 is measured by 1e-6, and so is a diagonal of 1e-6."""
     value = [1e-6, 10.0]
     W = np.array([[1.0, 1e-3], [0.0, 1e3], [10.0, 0.0]])  # K_01 = 1, K_02 = 10
-    assert share(nm.Entries(3, ([0, 0], [1, 2])), value, W) == pytest.approx(1 / 1e-2, rel=1e-5)
+    assert share(nm.Entries(3, ([0, 0], [1, 2])), value, W) == pytest.approx(1e6, rel=1e-5)
     assert share(nm.Entries(3, ([0, 0], [0, 2])), value, W) == pytest.approx(1e6, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_cosine_is_no_less_than_the_exact_one(seed):
+    """Where zero is asked, what divides is rounded, too."""
+    rng = np.random.default_rng(seed)
+    W = 10.0 ** rng.integers(-9, 9, (3, 1)) * rng.normal(size=(3, 2))
+    for f in (nm.Entries(3, ([0, 1], [1, 2])), nm.SquaredDistances(3, ([0, 1], [1, 2])), nm.TotalSum(3)):
+        problem = nm.Problem(np.eye(3), nm.Constraint(f, equal=0.0))
+        (found,) = misses(problem, W)
+        own = Exact(problem, W)
+        assert own.violation <= found.share
+        assert found.share == pytest.approx(own.violation, rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(30))

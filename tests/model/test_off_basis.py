@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.feasibility.restoration import restored
+from npkl_models.kernel import off_basis
 from npkl_models.model.basis import Basis, centred_wavelets
 from npkl_models.model.functionals import (
     DistanceCombinations,
@@ -19,7 +20,6 @@ from npkl_models.model.functionals import (
     TotalSum,
     Trace,
 )
-from npkl_models.model.rounding import off_basis
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
