@@ -53,7 +53,7 @@ class Dual:
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """The options of a certificate (see `npkl_models.certificates.prove.certify`) and what may help to make it."""
+    """The options of a certificate (see `npkl_models.solve.outside.certify`), and what may help to make it."""
 
     method: str
     tol: float
@@ -109,7 +109,7 @@ def bound_from(
     if problem.regularizer.finite_support:
         return _finite(problem, y, own, W, objective, demand)
     parts = None if demand.quick else split(problem)
-    share = demand if parts is None else demand.share(2)
+    share = demand if parts is None and not np.ptp(own.T) > 0 else demand.share(3)
     floor = _floor(problem, y, own, W, objective, share)
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
     quick = demand.quick and not demand.last
@@ -125,6 +125,8 @@ def bound_from(
     for way in (_exactly, _in_coordinates):
         if critical and not dual.bound >= wanted:
             dual = way(problem, floor, own, dual)
+    if not dual.bound >= wanted and np.ptp(own.T) > 0:
+        dual = _in_one_unit(problem, y, own, W, (objective, wanted), share, dual)
     if parts is not None and not dual.bound >= wanted:
         dual = _anchored(problem, y, V, dual, share)
     return dual if dual.bound >= wanted else _by_signs(problem, dual, objective, demand)
@@ -152,6 +154,18 @@ def _in_coordinates(problem: Statement, floor: Floor, own: Slack, dual: Dual) ->
     """The bound of a slack that is PSD in coordinates near its eigenvectors, over a basis."""
     found = kernel.proved_in_coordinates(problem, floor, own)
     return dual.better(kernel.bound_of(problem, found), NO_NEED, floor.y)
+
+
+def _in_one_unit(
+    problem: Statement, y: Multipliers, own: Slack, W: Array, aims: tuple[float, float],
+    demand: CertifyOptions, dual: Dual,
+) -> Dual:  # fmt: skip
+    """The bound in one unit for all rows: a row of rounding errors alone has no unit of its own."""
+    objective, wanted = aims
+    own = kernel.slack(problem, y, T=np.full(own.T.size, float(own.T.min())))
+    floor = _floor(problem, y, own, W, objective, demand)
+    name, found = best_repair(problem, floor, demand.inside, wanted, demand.quick and not demand.last)
+    return dual.better(kernel.bound_of(problem, found), name, found.y)
 
 
 def _anchored(problem: Statement, y: Multipliers, V: Array, dual: Dual, demand: CertifyOptions) -> Dual:
@@ -195,14 +209,6 @@ def generator_of(random_state: int | None, *tested: Matrix) -> np.random.Generat
         for part in (np.asarray(matrix.shape, dtype=np.int64), *parts):
             digest.update(np.ascontiguousarray(part).data)
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
-
-
-def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
-    """The least-squares solution kappa >= 0 of S W + kappa W = 0 for tr K <= B; 0 for other regularisers."""
-    if R is None or R.p > 1 or R.bound is None or not W.any():
-        return 0.0
-    W = W / np.abs(W).max()  # so that squares do not vanish
-    return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
 
 
 def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:

@@ -21,11 +21,11 @@ import scipy.sparse as sp
 
 from npkl_models.conic.cvxpy_data import ConicProgram, Entries
 from npkl_models.errors import UnsupportedError
+from npkl_models.feasibility.constraint_map import SMALLEST
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functional import smat
 from npkl_models.model.matrices import SparseMatrices
-from npkl_models.model.misses import SMALLEST
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
