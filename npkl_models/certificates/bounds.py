@@ -14,9 +14,10 @@ from npkl_models.certificates.repairs import NO_NEED, NO_REPAIR, best_repair, di
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.feasibility.anchored import split
 from npkl_models.kernel import NO_BOUND, Anchor, Bound, Floor, Slack
-from npkl_models.linalg import Array, LowRankUpdate, Matrix, dense, norm_bound
+from npkl_models.linalg import Array, Index, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import generator, real_number
 from npkl_models.model.conjugates import projected
+from npkl_models.model.facts import fact
 from npkl_models.model.functionals import squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import TraceFace
@@ -104,7 +105,11 @@ def bound_from(
     V (n x r) is a factor with S V close to zero. V makes the proof quicker; the bound holds for any V.
     ``objective`` is the objective at V.
     """
-    y = projected(problem, y)
+    y, touched = projected(problem, y), _touched(problem)
+    if touched is not None:  # the slack is zero elsewhere, whatever y is
+        points, inside = touched
+        dual = bound_from(inside, y, V[points], objective, demand)
+        return replace(dual, direction=np.bincount(points, dual.direction, problem.n))
     W, own = problem.drop(V), kernel.slack(problem, y)
     if problem.regularizer.finite_support:
         return _finite(problem, y, own, W, objective, demand)
@@ -130,6 +135,24 @@ def bound_from(
     if parts is not None and not dual.bound >= wanted:
         dual = _anchored(problem, y, V, dual, share)
     return dual if dual.bound >= wanted else _by_signs(problem, dual, objective, demand)
+
+
+@fact
+def _touched(problem: Statement) -> tuple[Index, Statement] | None:
+    """The points of cost and values, and the problem of these alone; None if they are all points, or under two.
+
+    Any kernel restricted to these points has the same objective and values, so both problems have one optimum.
+    """
+    if problem.basis is not None or not problem.regularizer.vacuous:
+        return None
+    ones = problem.split_multipliers([np.ones(size) for size in problem.sizes])
+    points = np.flatnonzero(kernel.sizes(problem, ones, np.ones(problem.n)))
+    if not 1 < points.size < problem.n:
+        return None
+    place = np.full(problem.n, -1)
+    place[points] = np.arange(points.size)
+    terms = [replace(t, functional=t.functional.over(points.size, place)) for t in problem.terms]
+    return points, Statement(problem.cost[points][:, points], terms, name=problem.name)
 
 
 def _floor(
