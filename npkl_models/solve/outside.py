@@ -19,7 +19,7 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.portfolio import AUTO, WITHOUT_END
-from npkl_models.solve.registry import candidates
+from npkl_models.solve.registry import backends, candidates
 
 SEARCH = 60.0  # predicted seconds of the largest solve that a certificate may ask for
 QUICK = 1.0  # a sure backend with a shorter prediction needs no start
@@ -122,6 +122,8 @@ def multipliers_of_solve(
 ) -> Multipliers | None:
     """The multipliers of a solve that begins at the point, if its prediction is within the budget."""
     options: dict[str, Any] = {"tol": max(SHARPER * demand.tol, 1e-12)}
+    if not backends():  # nothing has imported them
+        return None
     costs: dict[str, Cost] = candidates(problem, options)[0]
     quick = [cost.seconds for cost in costs.values() if cost.sure and cost.seconds <= QUICK]
     if not quick:

@@ -55,7 +55,11 @@ def test_every_number_that_is_taken_on_trust_is_on_the_page_of_the_certificate()
     assert listed
     assert all(name in (ROOT / "npkl_models" / path).read_text() for name, path in listed)
     package = ROOT / "npkl_models"
-    for path in (package / "kernel.py", *(package / "certificates").glob("*.py"), *(package / "proof").glob("*.py")):
+    for path in (
+        package / "kernel.py",
+        *(package / "certificates").glob("*.py"),
+        *(package / "proof").glob("*.py"),
+    ):
         sizes = re.findall(r"^([A-Z]+) = .*# units of roundoff", path.read_text(), re.M)
         assert {(name, path.relative_to(package).as_posix()) for name in sizes} <= listed
 
