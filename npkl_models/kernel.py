@@ -477,7 +477,7 @@ def cost_floor(problem: Statement) -> float:
         return 0.0
     C, error = problem.cost, 0.0  # nothing was computed
     if problem.basis is not None:
-        own = slack(problem, problem.no_multipliers)
+        own = slack(problem, problem.no_multipliers, T=np.ones(problem.order))
         C, error = own.S, own.error / float(np.min(own.T)) ** 2 + problem.regularizer.shift
     if C.shape[0] <= DENSE_EIGH:
         floor = min_eigenvalue(C, query=Query("eigh")).lower - error

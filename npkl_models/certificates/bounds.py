@@ -110,8 +110,9 @@ def bound_from(
         points, inside = touched
         dual = bound_from(inside, y, V[points], objective, demand)
         return replace(dual, direction=np.bincount(points, dual.direction, problem.n))
-    W, own = problem.drop(V), kernel.slack(problem, y)
-    if problem.regularizer.finite_support:
+    W, finite = problem.drop(V), problem.regularizer.finite_support
+    own = kernel.slack(problem, y, T=np.ones(problem.order) if finite else None)  # R* has one unit for all rows
+    if finite:
         return _finite(problem, y, own, W, objective, demand)
     parts = None if demand.quick else split(problem)
     share = demand if parts is None and not np.ptp(own.T) > 0 else demand.share(3)
