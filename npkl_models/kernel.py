@@ -74,12 +74,13 @@ def paid(problem: Statement, y: Multipliers) -> float:
     total = problem.conjugate_sum(y)
     if not math.isfinite(total):
         return math.inf
-    size, count = conjugate_size(problem, y), sum(part.size for part in y.losses)
+    size, count = conjugate_size(problem, y), 0
     pairs = zip(problem.constraints, y.constraints, strict=True)
     count += sum(
         int(np.count_nonzero((part.value != 0) & (nu != 0))) for part, nu in pairs
     )  # others are zero
     for term, part in zip(problem.losses, y.losses, strict=True):
+        count += int(np.count_nonzero(part)) if term.loss.nonnegative else part.size  # f*(0) is 0 then
         size += 2 * float(np.sum(np.abs(part) * _asked(term)))  # the parts of a conjugate may cancel
     return total + SUM * UNIT * size + count * TINY
 

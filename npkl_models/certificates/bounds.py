@@ -126,7 +126,8 @@ def bound_from(
     bound = kernel.bound_of(problem, found)
     dual = Dual(bound.value, bound.rigour, name, found.y, floor.level, floor.direction)
     if demand.quick and not (demand.last or problem.order <= DENSE_EIGH):
-        return dual
+        at_zero = objective <= demand.tol * problem.size(objective) and not dual.bound >= wanted
+        return _by_signs(problem, dual, objective, demand) if at_zero else dual
     critical = not floor.proved and -floor.found.estimate <= own.error
     for way in (_exactly, _in_coordinates):
         if critical and not dual.bound >= wanted:

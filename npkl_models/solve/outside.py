@@ -1,8 +1,8 @@
 """Judge a point from any source: with its multipliers, with recovered ones, or with those of a solve.
 
 A right point has multipliers that prove it, but they are not unique where constraints depend on each other,
-and those of least norm may leave the slack a little indefinite. The multipliers of any solve bound the optimum
-for everybody's point.
+and those of least norm may leave the slack a little indefinite. The multipliers of any solve bound
+the optimum for everybody's point.
 """
 
 from __future__ import annotations
