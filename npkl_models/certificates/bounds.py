@@ -107,11 +107,13 @@ def bound_from(
     """
     y, touched = projected(problem, y), _touched(problem)
     if touched is not None:  # the slack is zero elsewhere, whatever y is
-        points, inside = touched
-        dual = bound_from(inside, y, V[points], objective, demand)
-        return replace(dual, direction=np.bincount(points, dual.direction, problem.n))
+        points, alone = touched
+        dual = bound_from(alone, y, V[points], objective, demand)
+        return replace(dual, direction=np.bincount(points, dual.direction, problem.n) + 0.0)
     W, finite = problem.drop(V), problem.regularizer.finite_support
-    own = kernel.slack(problem, y, T=np.ones(problem.order) if finite else None)  # R* has one unit for all rows
+    own = kernel.slack(
+        problem, y, T=np.ones(problem.order) if finite else None
+    )  # R* has one unit for all rows
     if finite:
         return _finite(problem, y, own, W, objective, demand)
     parts = None if demand.quick else split(problem)
