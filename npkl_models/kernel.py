@@ -74,10 +74,11 @@ def paid(problem: Statement, y: Multipliers) -> float:
     total = problem.conjugate_sum(y)
     if not math.isfinite(total):
         return math.inf
-    size, count = conjugate_size(problem, y), sum(part.size for part in y.losses)
+    size, count = conjugate_size(problem, y), 0
     for held, nu in zip(problem.constraints, y.constraints, strict=True):
         count += int(np.count_nonzero((nu != 0) & (held.value != 0)))  # a product with zero takes nothing
     for term, part in zip(problem.losses, y.losses, strict=True):
+        count += int(np.count_nonzero(part)) if term.loss.nonnegative else part.size  # f*(0) is 0 then
         size += 2 * float(np.sum(np.abs(part) * _asked(term)))  # the parts of a conjugate may cancel
     return total + SUM * UNIT * size + count * TINY
 
@@ -495,7 +496,7 @@ def cost_floor(problem: Statement) -> float:
         return 0.0
     C, error = problem.cost, 0.0  # nothing was computed
     if problem.basis is not None:
-        own = slack(problem, problem.no_multipliers)
+        own = slack(problem, problem.no_multipliers, T=np.ones(problem.order))
         C, error = own.S, own.error / float(np.min(own.T)) ** 2 + problem.regularizer.shift
     if C.shape[0] <= DENSE_EIGH:
         floor = min_eigenvalue(C, query=Query("eigh")).lower - error

@@ -14,9 +14,10 @@ from npkl_models.certificates.repairs import NO_NEED, NO_REPAIR, best_repair, di
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.feasibility.anchored import split
 from npkl_models.kernel import NO_BOUND, Anchor, Bound, Floor, Slack
-from npkl_models.linalg import Array, LowRankUpdate, Matrix, dense, norm_bound
+from npkl_models.linalg import Array, Index, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import generator, real_number
 from npkl_models.model.conjugates import projected
+from npkl_models.model.facts import fact
 from npkl_models.model.functionals import squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.regularizer import TraceFace
@@ -53,7 +54,7 @@ class Dual:
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """The options of a certificate (see `npkl_models.certificates.prove.certify`) and what may help to make it."""
+    """The options of a certificate (see `npkl_models.solve.outside.certify`), and what may help to make it."""
 
     method: str
     tol: float
@@ -104,22 +105,32 @@ def bound_from(
     V (n x r) is a factor with S V close to zero. V makes the proof quicker; the bound holds for any V.
     ``objective`` is the objective at V.
     """
-    y = projected(problem, y)
-    W, own = problem.drop(V), kernel.slack(problem, y)
-    if problem.regularizer.finite_support:
+    y, touched = projected(problem, y), _touched(problem)
+    if touched is not None:  # the slack is zero elsewhere, whatever y is
+        points, alone = touched
+        dual = bound_from(alone, y, V[points], objective, demand)
+        return replace(dual, direction=np.bincount(points, dual.direction, problem.n) + 0.0)
+    W, finite = problem.drop(V), problem.regularizer.finite_support
+    own = kernel.slack(
+        problem, y, T=np.ones(problem.order) if finite else None
+    )  # R* has one unit for all rows
+    if finite:
         return _finite(problem, y, own, W, objective, demand)
     parts = None if demand.quick else split(problem)
-    share = demand if parts is None else demand.share(2)
+    share = demand if parts is None and not np.ptp(own.T) > 0 else demand.share(3)
     floor = _floor(problem, y, own, W, objective, share)
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
     name, found = _repaired(problem, floor, wanted, demand)
     bound = kernel.bound_of(problem, found)
     dual = Dual(bound.value, bound.rigour, name, found.y, floor.level, floor.direction)
     if demand.quick and not (demand.last or problem.order <= DENSE_EIGH):
-        return dual
+        at_zero = objective <= demand.tol * problem.size(objective) and not dual.bound >= wanted
+        return _by_signs(problem, dual, objective, demand) if at_zero else dual
     if not floor.proved and -floor.found.estimate <= own.error:
         for way in (_exactly, _in_coordinates):
             dual = dual if dual.bound >= wanted else way(problem, floor, own, dual)
+    if not dual.bound >= wanted and np.ptp(own.T) > 0:
+        dual = _in_one_unit(problem, y, own, W, (objective, wanted), share, dual)
     if parts is not None and not dual.bound >= wanted:
         dual = _anchored(problem, y, V, dual, share)
     return dual if dual.bound >= wanted else _by_signs(problem, dual, objective, demand)
@@ -131,6 +142,24 @@ def _repaired(problem: Statement, floor: Floor, wanted: float, demand: CertifyOp
     if quick and demand.method == "ritz":
         return NO_REPAIR, floor
     return best_repair(problem, floor, demand.inside, wanted, quick)
+
+
+@fact
+def _touched(problem: Statement) -> tuple[Index, Statement] | None:
+    """The points of cost and values, and the problem of these alone; None if they are all points, or under two.
+
+    Any kernel restricted to these points has the same objective and values, so both problems have one optimum.
+    """
+    if problem.basis is not None or not problem.regularizer.vacuous:
+        return None
+    ones = problem.split_multipliers([np.ones(size) for size in problem.sizes])
+    points = np.flatnonzero(kernel.sizes(problem, ones, np.ones(problem.n)))
+    if not 1 < points.size < problem.n:
+        return None
+    place = np.full(problem.n, -1)
+    place[points] = np.arange(points.size)
+    terms = [replace(t, functional=t.functional.over(points.size, place)) for t in problem.terms]
+    return points, Statement(problem.cost[points][:, points], terms, name=problem.name)
 
 
 def _floor(
@@ -155,6 +184,18 @@ def _in_coordinates(problem: Statement, floor: Floor, own: Slack, dual: Dual) ->
     """The bound of a slack that is PSD in coordinates near its eigenvectors, over a basis."""
     found = kernel.proved_in_coordinates(problem, floor, own)
     return dual.better(kernel.bound_of(problem, found), NO_NEED, floor.y)
+
+
+def _in_one_unit(
+    problem: Statement, y: Multipliers, own: Slack, W: Array, aims: tuple[float, float],
+    demand: CertifyOptions, dual: Dual,
+) -> Dual:  # fmt: skip
+    """The bound in one unit for all rows: a row of rounding errors alone has no unit of its own."""
+    objective, wanted = aims
+    own = kernel.slack(problem, y, T=np.full(own.T.size, float(own.T.min())))
+    floor = _floor(problem, y, own, W, objective, demand)
+    name, found = best_repair(problem, floor, demand.inside, wanted, demand.quick and not demand.last)
+    return dual.better(kernel.bound_of(problem, found), name, found.y)
 
 
 def _anchored(problem: Statement, y: Multipliers, V: Array, dual: Dual, demand: CertifyOptions) -> Dual:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from npkl_models.conic.cvxpy_data import ConicProgram, Entries
 from npkl_models.errors import UnsupportedError
+from npkl_models.feasibility.constraint_map import SMALLEST
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.functional import smat
@@ -28,7 +29,6 @@ from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 
-SMALLEST = 1e-3  # relative to the largest size: the smallest divisor of what a row misses
 S = TypeVar("S", bound=Statement)
 INDEPENDENT = 1e-11  # pivots below this share of the largest belong to dependent equations
 MET = 1e-9  # equations that are missed by more, relative to their numbers, have no solution

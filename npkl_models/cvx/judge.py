@@ -14,15 +14,15 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certificates.bounds import FEASIBILITY
-from npkl_models.certificates.certificate import Certificate
+from npkl_models.certificates.bounds import FEASIBILITY, CertifyOptions
+from npkl_models.certificates.certificate import FAILURE, Certificate
+from npkl_models.certificates.prove import prove
 from npkl_models.conic.cvxpy_data import ConicProgram
 from npkl_models.conic.cvxpy_programs import translated
 from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, solved, stated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
-from npkl_models.solve.outside import certify
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,8 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASI
     if isinstance(found, np.ndarray):
         raise ProblemError("the equations of a problem of CVXPY must have a solution, got a contradiction")
     y = found.multipliers_of(x)
-    judged = certify(found.problem, found.point_of(z), y, kind="kernel", tol=tol, feasibility=feasibility)
+    demand = CertifyOptions("auto", tol, FAILURE, None, False, feasibility=feasibility)
+    judged = prove(found.problem, found.point_of(z), y, "kernel", demand)  # of these values, and no others
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
     value = float(door.program.c @ x) + door.offset
     bound = door.offset - float(door.program.b @ z)

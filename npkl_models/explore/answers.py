@@ -171,7 +171,7 @@ print(check)""",
 
 def judge(iterate):
     if iterate.V is not None:
-        proof = nm.certify(problem, iterate.V.copy(), kind='factor')
+        proof = nm.certify(problem, iterate.V.copy(), kind='factor', search=0)
         found.append((iterate.iteration, proof.objective, proof.bound, proof.min_eigenvalue))
 
 

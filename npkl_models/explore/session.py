@@ -180,7 +180,7 @@ class Session:
             "title": made.title, "text": explained.text, "latex": explained.latex, "n": made.problem.n,
             "formulas": optimality.formulas(made.problem), "declined": declined, "auto": auto,
             "code": answers.solve_code(made, form), "command": f"{form.command()}\n",
-            "reference": made.problem.size(), "findings": [
+            "least": made.problem.size(), "findings": [
                 *([made.scales] if made.scales else []), *map(str, made.problem.diagnose())
             ],
         }  # fmt: skip

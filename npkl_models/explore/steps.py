@@ -74,7 +74,10 @@ class Recorder:
         found: list[Step] = []
         for k, row in enumerate(rows):
             progress(k + 1, len(rows))
-            proof, places = certify(self.problem, np.asarray(row.V), kind="factor"), self._places(row.V)
+            proof, places = (
+                certify(self.problem, np.asarray(row.V), kind="factor", search=0),
+                self._places(row.V),
+            )
             direction = np.array(proof.direction)
             if found and direction @ found[-1].direction < 0:
                 direction = -direction

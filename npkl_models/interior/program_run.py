@@ -12,6 +12,7 @@ from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.interior.program import Point, Program, falling
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.scale import FAINT
 from npkl_models.model.statement import Statement
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
@@ -68,7 +69,10 @@ class ProgramRun:
         now = self.point
         if not np.isfinite([now.objective, now.bound, now.inner]).all():
             return Status.FAILED
-        gap = now.inner / self.problem.size(now.objective, now.bound)
+        size = (
+            self.problem.size(now.objective, now.bound) + FAINT * now.scale_b * now.scale_C
+        )  # they may be zero
+        gap = now.inner / size
         self.watch.record(
             iteration, now.objective, now.bound if now.met else np.nan, max(now.primal, now.dual),
             now.program.order,

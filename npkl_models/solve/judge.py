@@ -157,8 +157,8 @@ def _certificate(problem: Statement, claim: Claim, watch: RunMonitor) -> Certifi
 def _or_zero(problem: Statement, found: Certificate | None, watch: RunMonitor) -> Certificate | None:
     """The certificate of K = 0 if K = 0 is certified, else the given certificate.
 
-    A solver may only come near K = 0. If the reference value is zero (no cost, no loss at zero), the relative
-    gap stays large however near the point is.
+    A solver may only come near K = 0. If the optimum is zero, the relative gap stays large however near the
+    point is, unless some loss is positive at K = 0.
     """
     if found is None or problem.order > DENSE_EIGH or watch.suffices(found):
         return found

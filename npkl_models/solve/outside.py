@@ -1,8 +1,8 @@
 """Judge a point from any source: with its multipliers, with recovered ones, or with those of a solve.
 
 A right point has multipliers that prove it, but they are not unique where constraints depend on each other,
-and those of least norm may leave the slack a little indefinite. The multipliers of any solve bound the optimum
-for everybody's point.
+and those of least norm may leave the slack a little indefinite. The multipliers of any solve bound
+the optimum for everybody's point.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npkl_models.linalg.owned import real_number
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.solve.choice import compile
-from npkl_models.solve.registry import candidates, get_backend, usable
+from npkl_models.solve.registry import backends, candidates, get_backend, usable
 
 SEARCH = 10.0  # predicted seconds of the largest solve that a certificate may ask for
 SHARPER = 0.1  # share of the tolerance that multipliers may leave open
@@ -103,6 +103,8 @@ def multipliers_of_solve(
     problem: Statement, found: Certificate, budget: float, demand: CertifyOptions
 ) -> Multipliers | None:
     """The multipliers of a solve whose prediction is within the budget; it begins at the point if it can."""
+    if not backends():  # nothing has imported them
+        return None
     options: dict[str, Any] = {"tol": max(SHARPER * demand.tol, 1e-12), "time_limit": budget}
     costs = {name: one for name, one in candidates(problem, options)[0].items() if one.seconds <= budget}
     sure = [name for name in costs if costs[name].sure]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certificates import congruence
+from npkl_models import kernel
 from npkl_models.data.synthetic import swiss_roll
 
 
@@ -37,7 +37,9 @@ def test_a_slack_is_proved_definite_far_below_its_rounding():
     S = problem.restrict(problem.slack(y))
     least = np.linalg.eigvalsh(S)[0]
     assert least > 0
-    assert congruence.positive_definite(problem, y, S)
+    own = kernel.slack(problem, y)
+    assert kernel.proved_in_coordinates(problem, kernel.floor_of(y, own), own).proved
     low = nm.Multipliers((), (np.array([1e9, 0.0, 0.0, 0.0]),))  # two directions are left to -I
     assert Q.shape[1] == 3
-    assert not congruence.positive_definite(problem, low, problem.restrict(problem.slack(low)))
+    own = kernel.slack(problem, low)
+    assert not kernel.proved_in_coordinates(problem, kernel.floor_of(low, own), own).proved

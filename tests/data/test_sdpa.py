@@ -97,7 +97,7 @@ def test_formulations_over_any_basis(name, tmp_path):
     path = problem.to_sdpa(tmp_path / "p.dat-s")
     value, x, K = solved(path)
     file = as_sdpa(problem)
-    size = max(problem.reference, abs(exact.objective))
+    size = problem.size(exact.objective)
     assert -value - file.constant == pytest.approx(exact.objective, rel=1e-4, abs=1e-5 * size)
     y = file.multipliers(problem, x)
     K = K if problem.basis is None else problem.lift(problem.lift(K).T)

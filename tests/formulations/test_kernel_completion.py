@@ -44,7 +44,7 @@ def test_a_kernel_of_low_rank_is_met_exactly(backend):
     problem = nm.kernel_completion(hidden(K))
     found = problem.solve(backend, tol=1e-8)
     assert found.is_optimal(1e-6)
-    assert found.objective <= 1e-7 * problem.reference
+    assert found.objective <= 1e-7 * problem.least_loss
     np.testing.assert_allclose(found.K[~HIDDEN], K[~HIDDEN], atol=1e-3)
     np.testing.assert_allclose(found.K, K, atol=0.2)  # and so few degrees of freedom leave no other
 
@@ -136,7 +136,7 @@ def test_affinities_of_neighbours_are_entries_of_the_gaussian_kernel():
     np.testing.assert_array_equal(values[i == j], 1.0)
     np.testing.assert_allclose(values[i != j], np.asarray(W[i, j]).ravel()[i != j])
     found = problem.solve("interior")
-    assert found.objective < 1e-6 * problem.reference  # the whole kernel is one that fits
+    assert found.objective < 1e-6 * problem.least_loss  # the whole kernel is one that fits
 
 
 def test_the_stored_entries_of_a_sparse_matrix_are_known_zeros_among_them():

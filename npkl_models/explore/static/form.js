@@ -71,7 +71,7 @@ export async function describe() {
     $("title").textContent = found.title;
     $("words").textContent = found.text;
     $("findings").replaceChildren(...found.findings.map((text) => element("li", {}, text)));
-    state.reference = found.reference;
+    state.least = found.least;
     codes.run = found.code;
     codes.command = found.command;
     showCode();

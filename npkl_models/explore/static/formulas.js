@@ -34,7 +34,7 @@ function verdict(open, size) {
 }
 
 function conditions(f, n) {
-  const size = n ? state.reference + Math.abs(n.objective) + Math.abs(n.bound ?? n.objective) : 1;
+  const size = n ? state.least + Math.abs(n.objective) + Math.abs(n.bound ?? n.objective) : 1;
   const fenchel = n?.fenchel.reduce((a, b) => a + b, 0);
   const low = n ? Math.min(0, n.min_eigenvalue) : null;
   const rows = [

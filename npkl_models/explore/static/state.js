@@ -2,7 +2,7 @@
 
 import { $ } from "/static/dom.js?token={{token}}";
 
-export const state = { choices: null, reference: 1, running: false, key: null, other: null, answer: null, answered: null, failure: null };
+export const state = { choices: null, least: 1, running: false, key: null, other: null, answer: null, answered: null, failure: null };
 export const codes = { run: "", path: "", table: "", steps: "", race: "", command: "" };
 
 export function complain(error) {
@@ -11,7 +11,7 @@ export function complain(error) {
 }
 
 // A difference of objectives, relative as in the library's own gaps.
-export function relative(one, other) { return (one - other) / (state.reference + Math.abs(one) + Math.abs(other)); }
+export function relative(one, other) { return (one - other) / (state.least + Math.abs(one) + Math.abs(other)); }
 
 export function say(text) { $("status").textContent = text; }
 
