@@ -7,11 +7,12 @@ positive semidefinite (over a basis: Q'SQ). Then f(K) >= -sum f*(y) for every fe
 f_e(z) >= y z - f_e*(y) (Fenchel and Young) and <S(y), K> >= 0. If S(y) is not PSD, a regulariser pays
 R*(-S(y)), and nothing else does. **Ray.** If the same is true with C = 0 and no losses, and the bound is
 positive, no kernel is feasible. **Floor.** A floor of the spectrum is known by a factorisation, by randomised
-Lanczos, or in rational numbers (`npkl_models.proof`). It is taken of T S T, where T has powers of two that make
-the diagonal of sizes about one. So no unit of a row decides what rounding costs. **Move.** If
-S(y) >= a T^-2 and S(x) >= b T^-2, then S((1 - t) y + t x) >= ((1 - t) a + t b) T^-2. If sum d_e M_e >= b T^-2,
-then S(y + t d) >= (a + t b) T^-2. **Point.** A point K meets exactly the problem with the targets z(K), in
-which y has the bound for the problem as written, plus nu'(b - z). So its gap needs no feasible point near it.
+Lanczos, or in rational numbers (`npkl_models.proof`). It is taken of T S T, where T has powers of two that
+make the diagonal of sizes about one. So no unit of a row decides what rounding costs. **Move.** If
+S(y) >= a T^-2 and S(x) >= b T^-2, then S((1 - t) y + t x) >= ((1 - t) a + t b) T^-2. If
+sum d_e M_e >= b T^-2, then S(y + t d) >= (a + t b) T^-2. **Point.** A point K meets exactly the problem with
+the targets z(K), in which y has the bound for the problem as written, plus nu'(b - z). So its gap needs no
+feasible point near it.
 
 Each function says which rounding it pays for. u is the unit of roundoff, gamma(k) = k u / (1 - k u).
 """
@@ -98,7 +99,7 @@ def conjugate_size(problem: Statement, y: Multipliers) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Slack:
-    """The computed slack S of y over the basis, powers of two T, and a bound on the error of T S T in norm."""
+    """The computed slack S of y over the basis, powers of two T, and a bound on the error of T S T."""
 
     S: Matrix
     T: Array  # one for each row of S
@@ -118,8 +119,8 @@ def slack(problem: Statement, y: Multipliers, *, cost: bool = True, T: Array | N
     """S(y) with the shift of the regulariser; sum y_e M_e alone without the ``cost``.
 
     An entry is a sum of numbers that may cancel: its error is u for each summand times |C| + sum |y_e| |M_e|.
-    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect. A basis of all centred
-    vectors is centred up to its tilt. Any powers of two may serve as T.
+    Over a basis, the product Q'SQ is rounded, too, and Q is orthonormal up to its defect. A basis
+    of all centred vectors is centred up to its tilt. Any powers of two may serve as T.
     """
     S, shift, basis = problem.slack(y), problem.regularizer.shift if cost else 0.0, problem.basis
     S = S if cost else S - problem.cost
@@ -156,7 +157,7 @@ def _tilt(problem: Statement) -> float:
 
 
 def row_units(problem: Statement, y: Multipliers) -> Array:
-    """T: powers of two that make the diagonal of |C| + sum |y_e| |M_e| about one, whatever the units of the rows.
+    """T: powers of two that make the diagonal of |C| + sum |y_e| |M_e| about one.
 
     Over a dense basis all rows have one unit.
     """
@@ -251,7 +252,7 @@ def anchor(problem: Statement, y: Multipliers, *, ray: bool = False, T: Array | 
 
 
 def moved(problem: Statement, floor: Floor, to: Anchor, t: float, y: Multipliers) -> Floor:
-    """The floor of y, which is near (1 - t) times the y of the floor plus t times a centre, or plus t times a ray.
+    """The floor of y, which is near a move of the floor's own y by t, towards a centre or along a ray.
 
     The distance of y from this move is paid for, and so is the rounding of this distance.
     """
@@ -341,7 +342,7 @@ def _exactly_over(Q: Array, S: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 def _semidefinite(A: list[list[int]]) -> bool:
-    """Whether an integer matrix is PSD: LDL' without fractions (Bareiss 1968), where a zero pivot has a zero row.
+    """Whether an integer matrix is PSD: LDL' without fractions (Bareiss 1968); zero pivots have zero rows.
 
     After step k all entries are minors of the matrix, so that the division by the last pivot leaves no rest.
     """
@@ -394,7 +395,7 @@ def bound_by_signs(problem: Statement, y: Multipliers) -> Bound:
 
 
 def ray_bound(search: Statement, y: Multipliers) -> Bound:
-    """The bound of multipliers of constraints alone, without cost and losses: above 0 if nothing is feasible."""
+    """The bound of multipliers without cost and losses: above 0 if no kernel is feasible."""
     owed = paid(search, y)
     known = owed < 0 and (_psd_by_parts(search, y) or exactly_psd(search, y))
     return Bound(-owed, "proved") if known else NO_BOUND
@@ -478,7 +479,8 @@ def supported(
 def supported_by_spectrum(problem: Statement, y: Multipliers, S: Array, error: float) -> Bound:
     """The bound -sum f* - R*(-S) from all eigenvalues of S, whose residual proves them.
 
-    For any Q near a matrix U with orthonormal columns, ||U'SU - D|| <= ||SQ - QD|| + ||Q'Q - I|| (||S|| + ||D||).
+    For any Q near a matrix U with orthonormal columns,
+    ||U'SU - D|| <= ||SQ - QD|| + ||Q'Q - I|| (||S|| + ||D||).
     """
     values, Q = np.linalg.eigh(S)
     n, size = len(S), float(np.linalg.norm(S))
@@ -512,7 +514,7 @@ def cost_floor(problem: Statement) -> float:
 
 
 def proved_in_coordinates(problem: Statement, floor: Floor, own: Slack) -> Floor:
-    """The floor 0, if S(y) over a basis is proved to be positive definite in coordinates near its eigenvectors."""
+    """The floor 0, if S(y) over a basis is proved to be definite in coordinates near its eigenvectors."""
     if problem.basis is None or not all(hasattr(part.functional, "incidence") for part in problem.terms):
         return floor
     t = Incidence.stack([part.functional.incidence for part in problem.terms])

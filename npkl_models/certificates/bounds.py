@@ -54,7 +54,7 @@ class Dual:
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """The options of a certificate (see `npkl_models.solve.outside.certify`), and what may help to make it."""
+    """The options of a certificate, as of `npkl_models.solve.outside.certify`, and what may help it."""
 
     method: str
     tol: float
@@ -146,9 +146,9 @@ def _repaired(problem: Statement, floor: Floor, wanted: float, demand: CertifyOp
 
 @fact
 def _touched(problem: Statement) -> tuple[Index, Statement] | None:
-    """The points of cost and values, and the problem of these alone; None if they are all points, or under two.
+    """The points of cost and values, and their problem; None if they are all points, or under two.
 
-    Any kernel restricted to these points has the same objective and values, so both problems have one optimum.
+    A kernel restricted to these points has the same objective and values: both problems have one optimum.
     """
     if problem.basis is not None or not problem.regularizer.vacuous:
         return None

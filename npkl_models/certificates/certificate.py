@@ -53,8 +53,8 @@ class Certificate(Owner):
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only "proved" and "probable" count as certified.
     repair : str
-        How y was made feasible: "none needed", names from `MEANING`, or why there is no bound. "bound above objective" is an alarm: a loss and its conjugate contradict
-        each other; nothing is proved.
+        How y was made feasible: "none needed", names from `MEANING`, or why there is no bound. "bound above
+        objective" is an alarm: a loss and its conjugate contradict each other; nothing is proved.
     failure_probability : float
         Probability that a "probable" bound fails.
     violation : float

@@ -34,8 +34,8 @@ class Given:
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a given factor or kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
-    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. An n x n array that
-    is far from symmetric is a factor, since no rounding explains it. One that is neither is refused.
+    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. An n x n array
+    that is far from symmetric is a factor, since no rounding explains it. One that is neither is refused.
     """
     chosen("kind of point", kind, KINDS)
     A = real_array(point, "a point")
@@ -61,8 +61,8 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
         raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")
     if skew > ASYMMETRY:
         raise ProblemError(
-            f"a kernel must be symmetric, got a square array with a difference of {skew * largest:.1e} between (i, j) "
-            f"and (j, i), entries up to {largest:.1e}; for a factor use kind='factor'"
+            f"a kernel must be symmetric, got a square array with a difference of {skew * largest:.1e} "
+            f"between (i, j) and (j, i), entries up to {largest:.1e}; for a factor use kind='factor'"
         )
     return _kernel(A)
 

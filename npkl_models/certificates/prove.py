@@ -82,8 +82,9 @@ def _certify(
         min_eigenvalue=dual.min_eigenvalue, rigour=rigour, repair=repair,
         failure_probability=demand.failure_probability if rigour == "probable" else 0.0,
         violation=violation, missed=missed, point_min_eigenvalue=given.min_eigenvalue,
-        indefinite=given.indefinite, source=source, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
-        multipliers=face.unfold(dual.y), point=given.V, direction=face.problem.lift(dual.direction),
+        indefinite=given.indefinite, source=source, feasibility=demand.feasibility,
+        seconds=time.perf_counter() - started, multipliers=face.unfold(dual.y), point=given.V,
+        direction=face.problem.lift(dual.direction),
     )  # fmt: skip
 
 

@@ -80,7 +80,8 @@ def _descended(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
 
     found = minimize(
         half, np.clip(np.zeros(A.shape[1]), *bounds), jac=True, method="L-BFGS-B",
-        bounds=list(zip(*bounds, strict=True)), options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+        bounds=list(zip(*bounds, strict=True)),
+        options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
     )  # fmt: skip
     return np.clip(found.x, *bounds)
 

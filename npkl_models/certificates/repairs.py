@@ -1,8 +1,8 @@
 """One repair of multipliers whose slack is not quite PSD: a move along a ray, or towards a centre.
 
 Let S(y) >= -eps T^-2. Along a ray d with sum d_e M_e >= mu T^-2 the multipliers y + (eps / mu) d have a PSD
-slack. So do (1 - t) y + t ybar with t = eps / (mu + eps), for a centre ybar with S(ybar) >= mu T^-2. A move is
-computed and priced in plain floating point; the best one is then proved by the kernel, once. If rounding
+slack. So do (1 - t) y + t ybar with t = eps / (mu + eps), for a centre ybar with S(ybar) >= mu T^-2. A move
+is computed and priced in plain floating point; the best one is then proved by the kernel, once. If rounding
 makes it fall short, it is taken a little further.
 """
 
@@ -163,7 +163,7 @@ def definite(problem: Statement) -> bool:
 
 
 def _rewarding(problem: Statement) -> bool:
-    """Whether the cost rewards large kernels, as in unfolding: then multipliers with a PSD slack are a ray."""
+    """Whether the cost rewards large kernels, as in unfolding: then a PSD slack has a ray."""
     small = problem.order <= DENSE_CHOLESKY and bool((problem.cost.diagonal() <= 0).all())
     return small and bool((problem.cost.diagonal() < 0).any())
 

@@ -22,9 +22,10 @@ from npkl_models.show.report import write_report
 class Row:
     """The row of one backend in the table of a cross-check; numbers are nan if the backend did not run.
 
-    ``difference`` is the objective minus the best objective, over the absolute values of both and the ``faint``
-    part of the certificate's unit; points that miss equalities a little are compared at the same targets. ``violation``
-    is the largest amount by which the point misses a constraint. ``kernel_distance`` is
+    ``difference`` is the objective minus the best objective, over the absolute values of both and the
+    ``faint`` part of the certificate's unit; points that miss equalities a little are compared at the same
+    targets. ``violation`` is the largest amount
+    by which the point misses a constraint. ``kernel_distance`` is
     ||K - K_ref|| / ||K_ref|| in Frobenius norm.
     """
 

@@ -148,7 +148,7 @@ class Functional(Owner, ABC):
         return t.collect(np.sign(t.coefficient) * np.abs(K[t.row, t.column]))
 
     def scale_of_factor(self, V: Array) -> Array:
-        """The scale of a residual at VV' if the target value is zero: sum ``abs(M_ij)`` times norms of rows."""
+        """The scale of a residual at VV' if the target is zero: sum ``abs(M_ij)`` times norms of rows."""
         t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
         return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 

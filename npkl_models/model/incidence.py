@@ -112,7 +112,7 @@ class Incidence:
         return 0.5 * self.coefficient * (y if self.identity else y[self.owner])
 
     def row_sums(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
-        """Row sums of (sum_e abs(y_e) abs(M_e)) Diag(x), x = 1 by default, and the numbers of summands (n,)."""
+        """Row sums of (sum_e abs(y_e) abs(M_e)) Diag(x), x = 1 by default, and numbers of summands (n,)."""
         (ends, others), half = self.ends(), np.abs(self.halves(y))
         size = np.concatenate([half, half]) * (1.0 if x is None else x[others])
         count = np.bincount(ends, minlength=self.n).astype(float)

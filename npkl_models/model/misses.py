@@ -62,9 +62,9 @@ class Miss:
 def misses(problem: Constrained, V: Array, K: Array | None = None) -> list[Miss]:
     """What the kernel VV' misses, or a kernel K (n x n) whose PSD part is VV'.
 
-    Each constraint is measured by its own numbers: by the absolute value of its bound b, or where b is zero by
-    sum abs(M_ij) s_ij with s_ij the root of K_ii K_jj, so that the share is a cosine. So the units of rows and
-    columns, of other constraints and of the cost do not matter.
+    Each constraint is measured by its own numbers: by the absolute value of its bound b, or where b is zero
+    by sum abs(M_ij) s_ij with s_ij the root of K_ii K_jj, so that the share is a cosine. So the units of rows
+    and columns, of other constraints and of the cost do not matter.
     """
     none = np.zeros(0)
     out = constraints_missed(problem.constraints, V, K)

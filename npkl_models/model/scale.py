@@ -68,7 +68,7 @@ def faint_unit(problem: Rated, point: float, multipliers: float) -> float:
 
 
 def point_size(problem: Rated, lengths: Array, values: Iterable[Array], own: float = 0.0) -> float:
-    """A = sum abs(C_ij) s_ij + sum abs(f_e(z_e)), s_ij the products of ``lengths``, the roots of the K_ii (n,).
+    """A = sum abs(C_ij) s_ij + sum abs(f_e(z_e)), s_ij the products of the ``lengths`` sqrt(K_ii) (n,).
 
     K -> DKD with C -> D^-1 C D^-1 leaves A as it is. ``own`` is the value of the regulariser.
     """
