@@ -79,7 +79,8 @@ def paid(problem: Statement, y: Multipliers) -> float:
     for held, nu in zip(problem.constraints, y.constraints, strict=True):
         count += int(np.count_nonzero((nu != 0) & (held.value != 0)))  # a product with zero takes nothing
     for term, part in zip(problem.losses, y.losses, strict=True):
-        count += int(np.count_nonzero(part)) if term.loss.nonnegative else part.size  # f*(0) is 0 then
+        live = (part != 0) & ((_asked(term) != 0) | (getattr(term.loss, "q", 1.0) != 0))
+        count += int(np.count_nonzero(live)) if term.loss.nonnegative or not live.any() else part.size
         size += 2 * float(np.sum(np.abs(part) * _asked(term)))  # the parts of a conjugate may cancel
     return total + SUM * UNIT * size + count * TINY
 
@@ -161,7 +162,7 @@ def row_units(problem: Statement, y: Multipliers) -> Array:
 
     Over a dense basis all rows have one unit.
     """
-    own = np.abs(problem.cost.diagonal()) + problem.regularizer.shift
+    own = _sizes_at_zero(problem).copy()
     for part, numbers in zip(problem.terms, y.terms, strict=True):
         own += part.functional.incidence.diagonal_sizes(numbers)
     if not own.all():
@@ -171,6 +172,16 @@ def row_units(problem: Statement, y: Multipliers) -> Array:
     if some.size and float(some.max()) <= ALIKE * float(some.min()):
         own = np.full(own.size, float(some.max()))
     return _units(own)
+
+
+@fact
+def _sizes_at_zero(problem: Statement) -> Array:
+    """The diagonal of |C| and of the losses' slopes at K = 0: no row of the slack is rounding errors alone."""
+    own = np.abs(problem.cost.diagonal()) + problem.regularizer.shift
+    for term in problem.losses:
+        slopes = np.abs(term.derivative(np.zeros(term.functional.size)))
+        own += term.functional.incidence.diagonal_sizes(np.where(np.isfinite(slopes), slopes, 0.0))
+    return own
 
 
 def _over_basis(problem: Statement, own: Array) -> Array:
@@ -625,8 +636,10 @@ def gap_for(problem: Statement, target: Target, y: Multipliers, bound: float) ->
         gap += float(nu @ miss.residual) + float(np.abs(nu) @ miss.doubt)
         total += float(np.abs(nu) @ np.abs(miss.residual))
     if target.excess > 0:
-        owed = max(-paid(problem, y) - bound, 0.0) + gamma(4) * abs(bound)
-        gap += owed * ((1 + target.excess) ** 2 - 1) * (1 + 8 * UNIT)
+        owed, grown = max(-paid(problem, y) - bound, 0.0) + gamma(4) * abs(bound), 1 + target.excess
+        gap += (
+            owed * (grown * grown - 1) * (1 + 8 * UNIT) if owed > 0 else 0.0
+        )  # a power of a Python float would raise an error
     if target.below is not None and target.below.any():
         own = slack(problem, y)
         least = np.maximum(own.S.diagonal(), 0.0) + own.error / own.T**2
@@ -677,7 +690,8 @@ def rounding_of_objective(problem: Statement, V: Array, value: float) -> float:
             more = problem.regularizer.value(eigenvalues + grown(V, float(np.linalg.norm(off))))
             error += more - R + gamma(SUM * (p + V.shape[1])) * more
     error += SUM * UNIT * abs(value)
-    return error if error > UNTOUCHED or not told else error + _underflow(problem)
+    may = told and _least(V) ** 2 * min(_least(problem.cost.data), 1.0) < UNTOUCHED
+    return error + _underflow(problem) if may and error <= UNTOUCHED else error
 
 
 def _rounding_of_losses(term: LossTerm, z: Array, size: Array, change: Array | None, steps: float) -> float:
@@ -702,6 +716,12 @@ def _rounding_at_kernel(problem: Statement, K: Array, value: float) -> float:
         error += _rounding_of_losses(term, f.value(K), f.size_of_kernel(K), None, steps)
     power = problem.regularizer.spectral
     return error + gamma(steps * (SUM if power is None else SUM * power.p)) * (abs(value) + error)
+
+
+def _least(numbers: Array) -> float:
+    """The smallest absolute value that is not zero; inf if there is none."""
+    sizes = np.abs(numbers[numbers != 0])
+    return float(sizes.min()) if sizes.size else math.inf
 
 
 def _underflow(problem: Statement) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -125,15 +127,17 @@ def bound_from(
     dual = Dual(bound.value, bound.rigour, name, found.y, floor.level, floor.direction)
     if demand.quick and not (demand.last or problem.order <= DENSE_EIGH):
         at_zero = objective <= demand.tol * problem.size(objective) and not dual.bound >= wanted
-        return _by_signs(problem, dual, objective, demand) if at_zero else dual
+        return _by_signs(problem, objective, demand, dual) if at_zero else dual
+    others: list[Callable[[Dual], Dual]] = []
     if not floor.proved and -floor.found.estimate <= own.error:
-        for way in (_exactly, _in_coordinates):
-            dual = dual if dual.bound >= wanted else way(problem, floor, own, dual)
-    if not dual.bound >= wanted and np.ptp(own.T) > 0:
-        dual = _in_one_unit(problem, y, own, W, (objective, wanted), share, dual)
-    if parts is not None and not dual.bound >= wanted:
-        dual = _anchored(problem, y, V, dual, share)
-    return dual if dual.bound >= wanted else _by_signs(problem, dual, objective, demand)
+        others += [partial(_exactly, problem, floor), partial(_in_coordinates, problem, floor, own)]
+    if np.ptp(own.T) > 0:
+        others.append(partial(_in_one_unit, problem, floor, W, (objective, wanted), share))
+    others += [] if parts is None else [partial(_anchored, problem, y, V, share)]
+    others.append(partial(_by_signs, problem, objective, demand))
+    for way in others:
+        dual = dual if dual.bound >= wanted else way(dual)
+    return dual
 
 
 def _repaired(problem: Statement, floor: Floor, wanted: float, demand: CertifyOptions) -> tuple[str, Floor]:
@@ -175,7 +179,7 @@ def _floor(
     return kernel.floor_of(y, own, W, query)
 
 
-def _exactly(problem: Statement, floor: Floor, own: Slack, dual: Dual) -> Dual:
+def _exactly(problem: Statement, floor: Floor, dual: Dual) -> Dual:
     """The bound of a slack that is PSD in rational numbers, and may be singular."""
     return dual.better(kernel.exact_bound(problem, floor.y), EXACT, floor.y)
 
@@ -187,18 +191,17 @@ def _in_coordinates(problem: Statement, floor: Floor, own: Slack, dual: Dual) ->
 
 
 def _in_one_unit(
-    problem: Statement, y: Multipliers, own: Slack, W: Array, aims: tuple[float, float],
-    demand: CertifyOptions, dual: Dual,
+    problem: Statement, own: Floor, W: Array, aims: tuple[float, float], demand: CertifyOptions, dual: Dual
 ) -> Dual:  # fmt: skip
     """The bound in one unit for all rows: a row of rounding errors alone has no unit of its own."""
     objective, wanted = aims
-    own = kernel.slack(problem, y, T=np.full(own.T.size, float(own.T.min())))
-    floor = _floor(problem, y, own, W, objective, demand)
+    slack = kernel.slack(problem, own.y, T=np.full(own.T.size, float(own.T.min())))
+    floor = _floor(problem, own.y, slack, W, objective, demand)
     name, found = best_repair(problem, floor, demand.inside, wanted, demand.quick and not demand.last)
     return dual.better(kernel.bound_of(problem, found), name, found.y)
 
 
-def _anchored(problem: Statement, y: Multipliers, V: Array, dual: Dual, demand: CertifyOptions) -> Dual:
+def _anchored(problem: Statement, y: Multipliers, V: Array, demand: CertifyOptions, dual: Dual) -> Dual:
     """The bound of the anchored points alone, where other points are not anchored."""
     parts, zero = split(problem), problem.no_multipliers
     if parts is None or parts.problem is None or not np.isfinite(problem.conjugate_sum(zero)):
@@ -210,7 +213,7 @@ def _anchored(problem: Statement, y: Multipliers, V: Array, dual: Dual, demand: 
     return dual.better(bound, f"{ANCHORED} ({own.repair})", whole)
 
 
-def _by_signs(problem: Statement, dual: Dual, objective: float, demand: CertifyOptions) -> Dual:
+def _by_signs(problem: Statement, objective: float, demand: CertifyOptions, dual: Dual) -> Dual:
     """The bounds of zero multipliers, and of the positive ones of squares, if the cost is PSD."""
     worth = objective <= demand.tol * problem.size(objective) or dual.bound == -np.inf
     if not (worth or (problem.order <= DENSE_EIGH and dual.rigour in CERTIFIED)):

@@ -10,7 +10,7 @@ import scipy.linalg
 
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
 from npkl_models.kernel import units_of_kernel
-from npkl_models.linalg import TINY, UNIT, Array, symmetrize
+from npkl_models.linalg import UNIT, Array, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.reading import LARGEST
 from npkl_models.model.statement import Statement
@@ -35,36 +35,32 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
     """The factor of a given factor or kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
     ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. An n x n array
-    that is far from symmetric is a factor, since no rounding explains it. One that is neither is refused.
+    that can be no kernel is a factor (`_no_kernel`). One that is neither, or may be either, is refused.
     """
     chosen("kind of point", kind, KINDS)
-    A = real_array(point, "a point")
-    n = problem.n
+    A, n = real_array(point, "a point"), problem.n
     if A.ndim != 2 or A.shape[0] != n or not A.shape[1] or not np.isfinite(A).all():
         raise ProblemError(
             f"a point must be a finite factor ({n} x r) or kernel ({n} x {n}), got shape {A.shape}"
         )
-    square, largest = A.shape[1] == n, float(np.abs(A).max())
-    skew = float(np.abs(A - A.T).max()) / max(largest, TINY) if square else 0.0
-    as_kernel = kind == "kernel" or (kind == "auto" and square and skew <= ASYMMETRY**0.5)
+    as_kernel = kind == "kernel" or (kind == "auto" and A.shape[1] == n and not _no_kernel(A))
     if root != 1.0:
         A = A / root / (root if as_kernel else 1.0)
-        largest = float(np.abs(A).max())
+    largest = float(np.abs(A).max())
     if largest > (LARGEST if as_kernel else LARGEST**0.5):
         raise OutOfRangeError(f"a point must have a finite objective, got entries up to {largest:.1e}")
-    if not as_kernel:
-        if A.shape[1] > n:  # a factor of the same kernel has n columns
-            U, s, _ = np.linalg.svd(A, full_matrices=False)
-            A = U * s
-        return Given(A)
-    if not square:
-        raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")
-    if skew > ASYMMETRY:
-        raise ProblemError(
-            f"a kernel must be symmetric, got a square array with a difference of {skew * largest:.1e} "
-            f"between (i, j) and (j, i), entries up to {largest:.1e}; for a factor use kind='factor'"
-        )
-    return _kernel(A)
+    if as_kernel:
+        return _kernel(A, largest)
+    if A.shape[1] > n:  # a factor of the same kernel has n columns
+        U, s, _ = np.linalg.svd(A, full_matrices=False)
+        A = U * s
+    return Given(A)
+
+
+def _no_kernel(A: Array) -> bool:
+    """Whether a square array is far from symmetric, and its signs fit no kernel with a wrong triangle."""
+    signs = bool((A.diagonal() < 0).any()) or bool((np.sign(A) * np.sign(A.T) < 0).any())
+    return signs and float(np.abs(A - A.T).max()) > ASYMMETRY**0.5 * float(np.abs(A).max())
 
 
 def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
@@ -72,8 +68,16 @@ def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
     return read_point(problem, point, kind).V
 
 
-def _kernel(K: Array) -> Given:
+def _kernel(K: Array, most: float) -> Given:
     """The factor of a kernel in the units of its rows, so that no row excuses another."""
+    if K.shape[0] != K.shape[1]:
+        raise ProblemError(f"a kernel must be {len(K)} x {len(K)}, got shape {K.shape}")
+    skew = float(np.abs(K - K.T).max())
+    if skew > ASYMMETRY * most:
+        raise ProblemError(
+            f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
+            f"and (j, i), entries up to {most:.1e}; for a factor use kind='factor'"
+        )
     K = symmetrize(K)
     d = units_of_kernel(K)
     values, vectors = scipy.linalg.eigh(K / d / d[:, None], driver="evd")

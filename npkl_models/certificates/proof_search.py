@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from npkl_models import checker, kernel
 from npkl_models.certificates.rays import _whole, _without_losses, nearest_factors
 from npkl_models.certificates.recession import _directions, _searched
-from npkl_models.certificates.repairs import best_repair
+from npkl_models.certificates.repairs import SINGULAR, best_repair
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.faces import face_of, vanishing
 from npkl_models.feasibility.restoration import restored
@@ -27,7 +27,6 @@ from npkl_models.proof.bounds import min_eigenvalue
 
 ATTEMPTS = 8  # of moving multipliers inwards, each eight times as far as the one before
 FAINT = 2.0**-80  # relative to the largest number of a factor: smaller ones are zero in a file
-SINGULAR = 1e-9  # relative sizes below which a number of a ray or a direction counts as zero
 
 
 def moved_inwards(problem: Statement, y: Multipliers) -> Iterator[Multipliers]:

@@ -138,6 +138,8 @@ class _Unknowns:
         if not (np.isfinite(A.data).all() and np.isfinite(b).all() and apart):
             return
         x = _least_norm(A, b, bounds) / size
+        if not np.isfinite(x).all():
+            return
         cuts = np.cumsum([where.size for where in places])[:-1]
         for y, where, own in zip(owners, places, np.split(x, cuts), strict=True):
             y[where] = own

@@ -170,7 +170,8 @@ def _rewarding(problem: Statement) -> bool:
 
 def centre_at_zero(problem: Statement, T: Array) -> Anchor | None:
     """Zero multipliers, in units T of rows, if they lie in their boxes and the cost is proved definite."""
-    if not np.isfinite(problem.conjugate_sum(zero := problem.no_multipliers)) or not problem.cost.data.any():
+    nothing = not (problem.cost.data.any() or problem.regularizer.shift)
+    if nothing or not np.isfinite(problem.conjugate_sum(zero := problem.no_multipliers)):
         return None
     if np.ptp(T) > 0 and can_factorise(problem.restrict(problem.cost)):
         known = problem.facts.get(centre_at_zero)

@@ -101,6 +101,8 @@ def _raised(
         t = length * norm / size
         moved = (a + t * b for a, b in zip(y.terms, ascent.terms, strict=True))
         trial = projected(problem, problem.split_multipliers(moved))
+        if not trial.finite:
+            continue
         found = _lowest(problem, trial, T)
         if found[0][0] > level + 1e-3 * abs(level):
             best, level = ((trial, *found), length), found[0][0]

@@ -79,7 +79,7 @@ class FactorEngine(Engine):
 
     def settle(self, gradient: float, length: float, misfit: float) -> None:
         """Set the residual from the norms of the gradient and of the factor, and the cost of a move."""
-        size = max(self.problem.size(2 * self.objective), TINY)  # there may be no scale
+        size = max(self.problem.size(2 * self.objective), self.problem.typical, TINY)
         self.stationarity, self.misfit = 0.5 * gradient * length / size, misfit / size
         self.residual = self.stationarity + self.misfit
 

@@ -132,6 +132,11 @@ class Statement(Owner):
         """The least positive loss at K = 0; 0 if there is none."""
         return scale.least_loss(self.losses)
 
+    @cached_property
+    def typical(self) -> float:
+        """A unit for steps of solvers where no loss gives one: a share of the units of cost and kernels."""
+        return 0.0 if self.losses else scale.FAINT * self.cost_unit * self.kernel_unit
+
     def size(self, *values: float) -> float:
         """A denominator for steps of solvers: absolute values, and a share of the least loss at K = 0.
 

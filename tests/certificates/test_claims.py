@@ -260,7 +260,9 @@ def test_certify_does_not_guess_and_says_what_it_moved(small):
     assert bent.objective == pytest.approx(problem.objective(K + 0.5 * (noise + noise.T)), rel=1e-12)
     assert bent.certifies(1e-5)  # the gap pays for the negative eigenvalue
     with pytest.raises(nm.ProblemError, match="must be symmetric.*kind='factor'"):
-        nm.certify(problem, np.random.default_rng(0).normal(size=K.shape))
+        nm.certify(problem, K + np.triu(K, 1))
+    factor = np.random.default_rng(0).normal(size=K.shape)  # its signs fit no kernel
+    assert nm.certify(problem, factor).objective == pytest.approx(problem.objective_of_factor(factor))
     low = nm.certify(problem, K - 0.1 * np.eye(len(K)))
     assert low.point_min_eigenvalue == pytest.approx(-0.1, abs=1e-6)
     assert low.objective == pytest.approx(problem.objective(K - 0.1 * np.eye(len(K))), rel=1e-12)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certificates import points
+from npkl_models.certificates import points, recover
 from npkl_models.certificates.recover import recover_multipliers
 from npkl_models.feasibility import residual
 from npkl_models.feasibility.restoration import restored
@@ -50,8 +51,11 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         for own, term in zip(y.terms, problem.terms, strict=True):
             assert term.allows(own).all()
     A, b = np.diag([1.0, 2.0, 4.0]), np.array([1.0, 8.0, -8.0])
-    found = points._bounded_least_squares(A, b, (np.array([-1.0, -1, -1]), np.array([5.0, 1, 5])))
-    np.testing.assert_allclose(found, [1, 1, -1], atol=1e-6)
+    bounds = np.array([-1.0, -1, -1]), np.array([5.0, 1, 5])
+    np.testing.assert_allclose(recover._descended(A, b, bounds), [1, 1, -1], atol=1e-6)
+    twice = sp.csr_array(np.column_stack([A, A]))  # columns that depend on each other: the least norm shares
+    free = np.full(6, -np.inf), np.full(6, np.inf)
+    np.testing.assert_allclose(recover._least_norm(twice, b, free), np.tile([0.5, 2.0, -1.0], 2), atol=1e-12)
 
 
 def test_points_are_read_as_what_they_are():

@@ -49,11 +49,11 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 44_100),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 44_200),
     "lines of tests": (lambda: lines(TESTS), 32_400),
     "numeric constants at module level": (lambda: constants(PACKAGE), 620),
     "public names": (lambda: len(nm.__all__), 87),
-    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_100),
+    "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_400),
     "benchmark scripts": (lambda: len(BENCHMARKS), 25),
 }
 """What is counted, and the most that it may be. A change that lowers a number lowers it here, too."""

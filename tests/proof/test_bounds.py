@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npkl_models as nm
-from npkl_models.model.facts import cost_floor
+from npkl_models.kernel import cost_floor
 from npkl_models.proof import bounds, factorisation, perron
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import ROUGH
