@@ -176,7 +176,7 @@ def row_units(problem: Statement, y: Multipliers) -> Array:
 
 @fact
 def _sizes_at_zero(problem: Statement) -> Array:
-    """The diagonal of |C| and of the losses' slopes at K = 0: no row of the slack is rounding errors alone."""
+    """The diagonal of |C| and of the losses' slopes at K = 0: no row is rounding errors alone."""
     own = np.abs(problem.cost.diagonal()) + problem.regularizer.shift
     for term in problem.losses:
         slopes = np.abs(term.derivative(np.zeros(term.functional.size)))
@@ -690,8 +690,10 @@ def rounding_of_objective(problem: Statement, V: Array, value: float) -> float:
             more = problem.regularizer.value(eigenvalues + grown(V, float(np.linalg.norm(off))))
             error += more - R + gamma(SUM * (p + V.shape[1])) * more
     error += SUM * UNIT * abs(value)
-    may = told and _least(V) ** 2 * min(_least(problem.cost.data), 1.0) < UNTOUCHED
-    return error + _underflow(problem) if may and error <= UNTOUCHED else error
+    if error > UNTOUCHED or not told:
+        return error
+    numbers = [V, problem.cost.data, *(part for t in problem.losses for part in (t.weight, t.target))]
+    return error + _underflow(problem) if min(map(_least, numbers)) ** 10 < UNTOUCHED else error
 
 
 def _rounding_of_losses(term: LossTerm, z: Array, size: Array, change: Array | None, steps: float) -> float:

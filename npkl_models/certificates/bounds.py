@@ -126,18 +126,31 @@ def bound_from(
     bound = kernel.bound_of(problem, found)
     dual = Dual(bound.value, bound.rigour, name, found.y, floor.level, floor.direction)
     if demand.quick and not (demand.last or problem.order <= DENSE_EIGH):
-        at_zero = objective <= demand.tol * problem.size(objective) and not dual.bound >= wanted
-        return _by_signs(problem, objective, demand, dual) if at_zero else dual
-    others: list[Callable[[Dual], Dual]] = []
-    if not floor.proved and -floor.found.estimate <= own.error:
-        others += [partial(_exactly, problem, floor), partial(_in_coordinates, problem, floor, own)]
-    if np.ptp(own.T) > 0:
-        others.append(partial(_in_one_unit, problem, floor, W, (objective, wanted), share))
-    others += [] if parts is None else [partial(_anchored, problem, y, V, share)]
-    others.append(partial(_by_signs, problem, objective, demand))
+        at_zero = objective <= demand.tol * problem.size(objective)
+        others: list[Callable[[Dual], Dual]] = (
+            [partial(_by_signs, problem, objective, demand)] if at_zero else []
+        )
+    else:
+        others = _others(problem, floor, own, V, (objective, wanted), (demand, share))
     for way in others:
         dual = dual if dual.bound >= wanted else way(dual)
     return dual
+
+
+def _others(
+    problem: Statement, floor: Floor, own: Slack, V: Array, aims: tuple[float, float],
+    demands: tuple[CertifyOptions, CertifyOptions],
+) -> list[Callable[[Dual], Dual]]:  # fmt: skip
+    """Other ways to a bound, in their order, for multipliers that no repair makes good enough."""
+    out: list[Callable[[Dual], Dual]] = []
+    demand, share = demands
+    if not floor.proved and -floor.found.estimate <= own.error:
+        out += [partial(_exactly, problem, floor), partial(_in_coordinates, problem, floor, own)]
+    if np.ptp(own.T) > 0:
+        out.append(partial(_in_one_unit, problem, floor, problem.drop(V), aims, share))
+    if not demand.quick and split(problem) is not None:
+        out.append(partial(_anchored, problem, floor.y, V, share))
+    return [*out, partial(_by_signs, problem, aims[0], demand)]
 
 
 def _repaired(problem: Statement, floor: Floor, wanted: float, demand: CertifyOptions) -> tuple[str, Floor]:

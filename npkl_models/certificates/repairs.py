@@ -280,14 +280,12 @@ def _rays_of_squares(problem: Statement, T: Array) -> tuple[Anchor, ...]:
                 own = wanted(part.functional, inside) * np.ones(part.functional.size)
                 parts.append(own * np.isposinf(part.domain[1]) if growing else own)
             ray = problem.split_multipliers(parts)
-            if any(part.any() for part in parts) and not any(_same(ray, one.y) for one in found):
+            if any(part.any() for part in parts) and not any(
+                all(map(np.array_equal, ray.terms, one.y.terms)) for one in found
+            ):
                 one = kernel.anchor(problem, ray, ray=True, T=T)
                 found += [] if one is None else [one]
     return tuple(found)
-
-
-def _same(one: Multipliers, other: Multipliers) -> bool:
-    return all(map(np.array_equal, one.terms, other.terms))
 
 
 def _of_trace(f: Functional, inside: bool) -> Array | float:

@@ -39,7 +39,7 @@ def test_numbers_out_of_range_give_no_bound_and_a_unit_vector():
 @pytest.mark.parametrize("bound", [-1e-3, -np.inf])
 def test_zero_multipliers_bound_an_optimum_next_to_zero(bound):
     """A PSD cost and losses that are never negative have an optimum of at least zero."""
-    found = _by_signs(problem_of(), unknown(bound), 1e-10, DEMAND)
+    found = _by_signs(problem_of(), 1e-10, DEMAND, unknown(bound))
     assert (found.rigour, found.repair) == ("proved", SIGNS)
     assert -1e-12 <= found.bound <= 0
     assert not found.y.terms[0].any()
@@ -48,14 +48,14 @@ def test_zero_multipliers_bound_an_optimum_next_to_zero(bound):
 def test_zero_multipliers_take_the_place_of_no_better_bound():
     """A bound stays where it is positive, C is indefinite or a loss negative."""
     kept = unknown(-1e-3)
-    assert -1e-300 < _by_signs(problem_of(), kept, 5.0, DEMAND).bound <= 0.0
-    assert _by_signs(problem_of(cost=(-1.0, 2.0, 3.0, 4.0)), kept, 1e-9, DEMAND) is kept
-    assert _by_signs(problem_of(loss="linear"), kept, 1e-9, DEMAND) is kept
+    assert -1e-300 < _by_signs(problem_of(), 5.0, DEMAND, kept).bound <= 0.0
+    assert _by_signs(problem_of(cost=(-1.0, 2.0, 3.0, 4.0)), 1e-9, DEMAND, kept) is kept
+    assert _by_signs(problem_of(loss="linear"), 1e-9, DEMAND, kept) is kept
     for rigour in ("proved", "probable"):
         positive = unknown(0.0, rigour)
-        assert _by_signs(problem_of(), positive, 1e-9, DEMAND) is positive
+        assert _by_signs(problem_of(), 1e-9, DEMAND, positive) is positive
     guess = unknown(1.0, "estimated")
-    assert _by_signs(problem_of(), guess, 1e-10, DEMAND).rigour == "proved"
+    assert _by_signs(problem_of(), 1e-10, DEMAND, guess).rigour == "proved"
 
 
 def bounded(method, R, tol=1e-6, seed=0, W=None):

@@ -260,7 +260,7 @@ ALLOWED = {
     ("solve/outside.py", "certify"), ("crosscheck/run.py", "crosscheck"),
 }  # fmt: skip
 """Public functions whose parameters are keywords, one for each thing that may be asked."""
-LONG = {"kernel.py": 730}
+LONG = {"kernel.py": 750}
 """One module proves, and a sceptic reads one file."""
 
 
