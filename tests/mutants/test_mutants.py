@@ -57,6 +57,7 @@ MUTANTS = {
     "ray: PSD": (KERNEL, "owed < 0 and (_psd_by_parts(search, y) or exactly_psd(search, y))", "owed < 0", LINES),
     "ray: positive": (KERNEL, "known = owed < 0 and (", "known = (", LINES),
     "ray: parts of one point": (KERNEL, "if any(total < 0", "if any(total < -np.inf", LINES),
+    "ray: parts of several points": (KERNEL, "near_definite(search.slack(y)[rest][:, rest], errors[rest])", "True", LINES),
     # what is paid besides
     "anchored: loss": (KERNEL, "value = -paid(whole, y) - lost", "value = -paid(whole, y)", "certificates/test_anchored_bound.py"),
     "anchored: rounding": (KERNEL, "bound.value, 0.0) + gamma(4) *", "bound.value, 0.0) + 0 *", LINES),
@@ -87,6 +88,7 @@ MUTANTS = {
     "objective: losses": (KERNEL, "np.sum(slope * size)) * gamma(steps + 8)", "np.sum(slope * size)) * 0", ROUNDING),
     "objective: losses off the basis": (KERNEL, "error = float(np.sum(slope * moved))", "error = 0 * float(np.sum(slope * moved))", LINES),
     "objective: regulariser": (KERNEL, "error += gamma(SUM * (p + V.shape[1])) * R", "error += 0.0", ROUNDING),
+    "objective: regulariser off the basis": (KERNEL, "error += more - R +", "error += 0.0 +", LINES),
     "objective: underflow": (KERNEL, "error + _underflow(problem) if may", "error if may", "certificates/test_underflow.py"),
     # the other rooms
     "misses: own numbers": (MISSES, "        scale = b\n", "        scale = b.max(initial=0.0) + 0 * b\n", TARGETS),
