@@ -48,6 +48,8 @@ def test_a_point_that_is_not_optimal_or_misses_a_constraint_is_named_so():
     pair, far = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 1.0), Claim(np.full((3, 1), 3.0))
     assert judge(nm.Problem(np.eye(3), pair), "mine", far, watching()).status is nm.Status.LOCALLY_SOLVED
     held = nm.Constraint(nm.Entries(3, ([0], [0])), equal=1.0)
-    found = judge(nm.Problem(np.eye(3), (pair, held)), "mine", far, watching())
+    problem, watch = nm.Problem(np.eye(3), (pair, held)), watching()
+    as_it_is = watch.certify(problem, far.V, None, restoring=False)
+    found = judge(problem, "mine", Claim(far.V, certificate=as_it_is), watch)
     assert found.status is nm.Status.INACCURATE
     assert "misses the constraint" in found.message
