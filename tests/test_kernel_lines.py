@@ -69,7 +69,7 @@ def test_what_a_basis_lacks_of_centred_is_paid_for():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_floor_is_less_by_the_error_of_its_slack(seed):
     _, y = number(0.0)
-    for error in np.random.default_rng(seed).uniform(0, 1, 50):
+    for error in np.random.default_rng(seed).uniform(0, 1e-3, 50):
         found = kernel.floor_of(y, kernel.Slack(np.diag([1.0, 2.0]), np.ones(2), error))
         assert Fraction(found.lower) <= Fraction(found.found.lower) - Fraction(error)
 

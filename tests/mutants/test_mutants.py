@@ -13,7 +13,7 @@ KERNEL, MISSES, SCALE = "kernel.py", "model/misses.py", "model/scale.py"
 FACTORS, JUDGE = "proof/factorisation.py", "solve/judge.py"
 ROUNDING, TARGETS = "test_kernel_rounding.py", "certificates/test_targets.py"
 LINES, OFF, ALARM = "test_kernel_lines.py", "model/test_off_basis.py", "certificates/test_alarm.py"
-PARTS, FLOORS, JUDGED = "proof/test_parts.py", "proof/test_bounds.py -k floor", "solve/test_judge.py"
+PARTS, JUDGED = "proof/test_parts.py -k floor", "solve/test_judge.py"
 
 MUTANTS = {
     # y in its boxes, and the slack
@@ -99,10 +99,10 @@ MUTANTS = {
     "scale: l at least": (SCALE, "max(multipliers, least)", "min(multipliers, least)", LINES),
     "scale: theta": (SCALE, "FAINT = 1e-3", "FAINT = 1e-1", LINES),
     "dense floor: Rump's margin": (FACTORS, "paid = gamma(n + 2) * trace", "paid = 0.0", PARTS),
-    "dense floor: rows of the factor": (FACTORS, "gamma(n + 4) * float(_row", "0 * float(_row", FLOORS),
+    "dense floor: rows of the factor": (FACTORS, "gamma(n + 4) * float(_row", "0 * float(_row", PARTS),
     "floor of a shift: rounding": (FACTORS, "floor - shift - 2 * UNIT * (scale + abs(shift))", "floor - shift", LINES),
-    "sparse floor: residual": (FACTORS, "np.max(R.sum(axis=1) * (1 + n * UNIT) +", "np.max(0 * R.sum(axis=1) +", FLOORS),
-    "sparse floor: its rounding": (FACTORS, "+ 2 * terms * UNIT * magnitude", "", FLOORS),
+    "sparse floor: residual": (FACTORS, "np.max(R.sum(axis=1) * (1 + n * UNIT) +", "np.max(0 * R.sum(axis=1) +", PARTS),
+    "sparse floor: its rounding": (FACTORS, "+ 2 * terms * UNIT * magnitude", "", PARTS),
     "judge: a gap that suffices": (JUDGE, "if case.found is None or not case.watch.suffices(case.found):", "if case.found is None:", JUDGED),
     "judge: an alarm": (JUDGE, "if case.found is None or case.found.repair != ALARM:", "if True:", ALARM),
     "judge: a ray that is proved": (JUDGE, "if not infeasible(case.problem, case.V, ray):", "if False:", JUDGED),
