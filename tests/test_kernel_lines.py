@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from certificates.test_anchored_bound import completion
 
 import npkl_models as nm
 from npkl_models import kernel
-from npkl_models.linalg import UNIT, gamma
+from npkl_models.linalg import UNIT
 from npkl_models.model.misses import constraints_missed
 from npkl_models.model.scale import faint_unit
 from npkl_models.proof.eigenbound import EigenBound
@@ -66,21 +65,17 @@ def test_what_a_basis_lacks_of_centred_is_paid_for():
     assert own.error >= 2 * np.linalg.norm(Q.sum(axis=0)) / 2  # twice the sine
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_floor_is_less_by_the_error_of_its_slack(seed):
+def test_a_floor_is_less_by_the_error_of_its_slack():
     _, y = number(0.0)
-    for error in np.random.default_rng(seed).uniform(0, 1e-3, 50):
+    for error in np.random.default_rng(0).uniform(0, 1e-3, 50):
         found = kernel.floor_of(y, kernel.Slack(np.diag([1.0, 2.0]), np.ones(2), error))
         assert Fraction(found.lower) <= Fraction(found.found.lower) - Fraction(error)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_floor_of_a_shifted_matrix_pays_for_the_shift(seed):
-    for shift in np.random.default_rng(seed).uniform(-1, 1, 50):
+def test_a_floor_of_a_shifted_matrix_pays_for_the_shift():
+    for shift in np.random.default_rng(0).uniform(-1, 1, 50):
         lower, _ = _first_floor(lambda S, shift: -0.125, np.eye(2), [shift], 1.0)
-        assert Fraction(lower) <= Fraction(-0.125) - Fraction(shift) - Fraction(UNIT) * (
-            1 + abs(Fraction(shift))
-        )
+        assert Fraction(lower) <= -Fraction(shift) - Fraction(0.125 + UNIT * (1 + abs(shift)))
 
 
 def test_an_estimate_is_no_centre(monkeypatch):
@@ -121,10 +116,10 @@ def test_a_move_pays_for_its_share_of_the_cost_and_says_nothing_of_a_raised_slac
 def test_raises_of_one_number_are_below_it(seed):
     rng = np.random.default_rng(seed)
     for a in rng.uniform(0, 1, 20):
-        problem, y = number(a, -a)
+        problem, y = number(a, 0.0)
         b = LARGE * rng.uniform(1, 2)
         _, new = number(b, rng.uniform(0, 1) - b)
-        assert kernel.raised(problem, floor(y, 0.0), new).lower <= exactly(new)
+        assert kernel.raised(problem, floor(y, a), new).lower <= exactly(new)
         _, y = number(b, 0.0)
         _, new = number(b, 1e-3 * a)
         assert kernel.raised(problem, floor(y, b), new).lower <= exactly(new)
@@ -157,29 +152,21 @@ def test_a_ray_is_psd_and_its_bound_positive():
         assert found.rigour == ("proved" if known else "none"), (j, value, nu)
 
 
-def test_what_a_bound_owes_is_rounded():
-    problem, y, _ = completion()
-    paid = kernel.paid(problem, y)
-    found = kernel.anchored_bound(problem, y, problem, y, kernel.Bound(-paid, "proved"))
-    assert paid > 0
-    assert Fraction(found.value) <= -Fraction(paid) * (1 + Fraction(3 * UNIT))
-
-
 def test_a_regulariser_pays_for_floor_error_and_defect():
-    problem = nm.Problem(np.eye(3), entry(3, 0, 0), nm.TracePower(1, bound=1.0))
-    y, W, mu = problem.no_multipliers, np.eye(3)[:, :1], np.array([2.0])
-    least = kernel.supported(problem, y, W, mu, 0.0, 0.0, "proved").value
-    assert least <= -2 - 2 * UNIT * (8 * 3 + 9**2)
-    crooked = kernel.supported(problem, y, W * 1.001, mu, -0.25, 0.125, "proved").value
+    problem = nm.Problem(np.eye(40), entry(40, 0, 0), nm.TracePower(1, bound=1.0))
+    y, W = problem.no_multipliers, np.eye(40)
+    least = kernel.supported(problem, y, W, np.full(40, 2.0), 0.0, 0.0, "proved").value
+    assert least <= -2 - 2 * UNIT * (8 * 40 + 48**2 + 40 * 40)
+    W, mu = 1.001 * W[:, :1], np.array([2.0])
+    crooked = kernel.supported(problem, y, W, mu, -0.25, 0.125, "proved").value
     assert crooked <= -(2 + 0.25 + 0.125 + 2 * 0.002)
-    S = np.diag([1.0, 2.0, -3.0])
-    assert kernel.supported_by_spectrum(problem, y, S, 0.5).value <= -3.5
+    assert kernel.supported_by_spectrum(problem, y, np.diag(np.full(40, -3.0)), 0.5).value <= -3.5
 
 
-def test_a_kernel_with_a_negative_eigenvalue_exceeds_a_trace_by_what_lifts_it():
-    problem = nm.Problem(np.eye(2), entry(2, 0, 0), nm.TracePower(1, bound=1.0))
-    found = kernel.target_of(problem, np.array([[1.0], [0.0]]), np.diag([1.0, -0.1]))
-    assert found.excess >= 0.05
+def test_an_objective_pays_for_values_that_cancel():
+    problem = nm.Problem(np.zeros((2, 2)), entry(2, 0, 1, "absolute"))
+    V = np.array([[LARGE, LARGE], [LARGE, 1 - LARGE]])
+    assert kernel.rounding_of_objective(problem, V, 0.0) >= 10 * UNIT * 2 * LARGE**2
 
 
 @pytest.mark.parametrize("what", ["cost", "loss", "regulariser"])
@@ -199,7 +186,6 @@ def test_a_miss_doubts_its_value_by_rounding_and_by_the_way_to_the_basis():
     assert near.doubt[0] >= 17 * UNIT * 0.03
     (far,) = constraints_missed([held], V, off=np.array([0.0, 0.5]))
     assert far.doubt[0] >= 0.05
-    assert gamma(17) > 17 * UNIT
 
 
 def test_the_faint_part_of_a_unit_is_the_least_of_its_three():

@@ -252,6 +252,7 @@ def test_floors_of_pairs_that_are_nearly_singular_hold_in_rational_numbers(kind,
 
 
 def test_a_sparse_floor_is_that_of_the_factors_whatever_they_are(monkeypatch):
-    own = factorisation.definite_lu
+    own, one = factorisation.definite_lu, sp.eye_array(3, format="csc")
+    assert factorisation._sparse_floor(one, 0.0) <= -4 * UNIT  # the product of the factors is rounded, too
     monkeypatch.setattr(factorisation, "definite_lu", lambda A, order: own(sp.csc_array(2 * A), order))
-    assert factorisation._sparse_floor(sp.eye_array(3, format="csc"), 0.0) <= -1
+    assert factorisation._sparse_floor(one, 0.0) <= -1
