@@ -1,8 +1,11 @@
 """Perron vectors, deflations, recurrences, floors: each against dense algebra or a closed form."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from adversary.exact import is_psd
 
 from npkl_models.linalg import UNIT, LowRankUpdate
 from npkl_models.proof import bounds, eigenbound, factorisation, lanczos, perron, positive
@@ -225,3 +228,31 @@ def test_the_positive_part_is_the_whole_of_it(count, monkeypatch):
         assert few.values.size == 11
         assert few.tail == pytest.approx(few.values[-1])
         assert few.tail >= w[-12] - 1e-9
+
+
+@pytest.mark.parametrize("kind", ["trace", "rows", "sparse"])
+def test_floors_of_pairs_that_are_nearly_singular_hold_in_rational_numbers(kind, monkeypatch):
+    """Also of pairs that are indefinite, and whose factorisation succeeds."""
+    monkeypatch.setattr(factorisation, "LARGE", 1 if kind == "rows" else 400)
+    indefinite = 0
+    for a, b in np.random.default_rng(0).uniform(0.5, 2, (300, 2)):
+        S = np.array([[a, b], [b, np.nextafter(b * b / a, 9.0)]])
+        sparse = kind == "sparse"
+        found = (
+            factorisation._sparse_floor(sp.csc_array(S), 0.0)
+            if sparse
+            else factorisation._dense_floor(S, 0.0)
+        )
+        if found is not None:
+            for low in (found, 0.0):
+                psd = is_psd([[Fraction(S[i, j]) - (i == j) * Fraction(low) for j in (0, 1)] for i in (0, 1)])
+                assert psd or low == 0.0
+            indefinite += not psd
+    assert indefinite
+
+
+def test_a_sparse_floor_is_that_of_the_factors_whatever_they_are(monkeypatch):
+    own, one = factorisation.definite_lu, sp.eye_array(3, format="csc")
+    assert factorisation._sparse_floor(one, 0.0) <= -4 * UNIT  # the product of the factors is rounded, too
+    monkeypatch.setattr(factorisation, "definite_lu", lambda A, order: own(sp.csc_array(2 * A), order))
+    assert factorisation._sparse_floor(one, 0.0) <= -1
