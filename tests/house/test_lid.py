@@ -50,7 +50,7 @@ def constants(paths):
 
 BUDGETS = {
     "lines of npkl_models": (lambda: lines(PACKAGE), 44_200),
-    "lines of tests": (lambda: lines(TESTS), 32_400),
+    "lines of tests": (lambda: lines(TESTS), 32_800),
     "numeric constants at module level": (lambda: constants(PACKAGE), 620),
     "public names": (lambda: len(nm.__all__), 87),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_400),
