@@ -15,7 +15,8 @@ from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
 from .certificates.certificate import Certificate
 from .crosscheck.run import crosscheck
 from .crosscheck.table import CrossCheck
-from .cvx.judge import CvxpyCertificate, certify_cvxpy, into_cvxpy
+from .cvx.certificate import CvxpyCertificate
+from .cvx.door import Certified, certificate_of, certify_cvxpy, into_cvxpy
 from .cvx.solver import InteriorSolver
 from .data import datasets
 from .errors import (
@@ -89,6 +90,7 @@ __all__ = [
     "Basis",
     "BoxLoss",
     "Certificate",
+    "Certified",
     "ColoredMVU",
     "Constraint",
     "CrossCheck",
@@ -133,6 +135,7 @@ __all__ = [
     "__version__",
     "applications",
     "backends",
+    "certificate_of",
     "certify",
     "certify_cvxpy",
     "choose_backend",

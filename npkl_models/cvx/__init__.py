@@ -1,1 +1,1 @@
-"""CVXPY's problems: our interior-point method as their solver, and a judge of any solver's answer."""
+"""CVXPY's problems: our interior-point method as their solver, and certificates of anybody's answers."""

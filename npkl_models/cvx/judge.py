@@ -1,234 +1,255 @@
-"""Judge the values and dual values that any solver has left in a problem of CVXPY."""
+"""Judge an answer to a conic program: bounds on either side, what it misses, and rays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+import time
+from dataclasses import replace
 
-import cvxpy
-import cvxpy.settings as s
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
-from npkl_models.answer.solution import Solution
-from npkl_models.certificates.bounds import FEASIBILITY, CertifyOptions
-from npkl_models.certificates.certificate import FAILURE, Certificate
-from npkl_models.certificates.prove import prove
-from npkl_models.conic.cvxpy_data import ConicProgram
-from npkl_models.conic.cvxpy_programs import translated
-from npkl_models.cvx.solver import SHARP, Answer, Stated, answer_of, solved, stated
-from npkl_models.errors import ProblemError
+from npkl_models.cvx import kernel, search
+from npkl_models.cvx.certificate import CvxpyCertificate
+from npkl_models.cvx.program import ConicProgram
+from npkl_models.cvx.search import Raw
 from npkl_models.linalg import Array
-from npkl_models.model.statement import Statement
+from npkl_models.model.scale import FAINT
 
 
-@dataclass(frozen=True, eq=False)
-class CvxpyCertificate:
-    """What is proved of the values and dual values in a problem of CVXPY.
+def judge(
+    program: ConicProgram, raw: Raw, value: float | None = None, *, tol: float = 1e-6, budget: float = 10.0
+) -> CvxpyCertificate:
+    """The certificate of an answer, in the sense of a minimisation.
 
-    Attributes
-    ----------
-    value : float
-        The objective at the values, in the sense of the problem (minimise or maximise).
-    bound : float
-        The bound on the optimum from the dual values: exact for the costs that they meet, which differ from
-        the stated ones by ``dual_violation``.
-    relative_gap : float
-        The distance of value and bound over one and their absolute values, or the gap of ``certificate`` if
-        that is larger; inf if nothing is proved.
-    nearby : float
-        The gap of the values and dual values for the program that they meet exactly. Its data differ from the
-        stated ones by the two violations; dual values outside their cones pay for it. A program without
-        interior may have no other proof.
-    violation : float
-        The most by which the values miss a constraint, relative to the numbers that enter it.
-    dual_violation : float
-        The most by which the dual values miss the costs and their cones, relative to the numbers that enter.
-    certificate : Certificate
-        The certificate of the problem whose kernel is the dual variable (`Problem.from_cvxpy`).
+    ``value`` is the objective of the answer, if it is known better than from x. ``budget`` (s) is what may be
+    spent on solves of our own, if the given z proves too little.
     """
-
-    value: float
-    bound: float
-    relative_gap: float
-    nearby: float
-    violation: float
-    dual_violation: float
-    certificate: Certificate
-
-    def certifies(self, tol: float = 1e-6, feasibility: float = FEASIBILITY) -> bool:
-        """Whether the values are optimal to the relative gap ``tol``: proved, or for the program nearby.
-
-        The dual values bound the optimum of the stated program if their certificate is proved. Otherwise the
-        nearby program counts, if it differs from the stated one by less than the rounding of a solver.
-        """
-        missed = max(self.violation, self.dual_violation)
-        proved = self.relative_gap <= tol and self.certificate.rigour == "proved"
-        return missed <= feasibility and (proved or (self.nearby <= tol and missed <= SHARP))
-
-    def __str__(self) -> str:
-        return (
-            f"value {self.value:.10g}, bound {self.bound:.10g}, relative gap {self.relative_gap:.1e} "
-            f"({self.certificate.rigour}); the values miss the constraints by {self.violation:.1e}, the dual "
-            f"values the costs by {self.dual_violation:.1e}"
-        )
+    started = time.perf_counter()
+    if raw.status in ("infeasible", "unbounded"):
+        found = _ray(program, raw, "given", budget)
+        if found.rigour != "proved" and budget > 0:
+            again = search.solve(program, budget)
+            other = _ray(program, again, "a solve", budget) if again.status == raw.status else found
+            found = other if other.rigour == "proved" else found
+    else:
+        found = _optimal(program, raw, value, tol, budget)
+    return _timed(found, started)
 
 
-def certify_cvxpy(problem: Any, *, tol: float = 1e-6, feasibility: float = FEASIBILITY) -> CvxpyCertificate:
-    """Judge the values and dual values that any solver has left in a problem of CVXPY.
+def _timed(found: CvxpyCertificate, started: float) -> CvxpyCertificate:
+    return replace(found, seconds=time.perf_counter() - started)
 
-    Parameters
-    ----------
-    problem : cvxpy.Problem
-        A solved problem with linear, second-order and semidefinite constraints.
-    tol, feasibility : float
-        As in `certify`.
 
-    Returns
-    -------
-    CvxpyCertificate
-        Value, proved bound, gap and violations.
-
-    Raises
-    ------
-    ProblemError
-        If variables have no values, or constraints no dual values.
-    UnsupportedError
-        If the problem has other cones or integers.
-
-    Examples
-    --------
-    >>> import cvxpy as cp
-    >>> import npkl_models as nm
-    >>> X = cp.Variable((2, 2), PSD=True)
-    >>> problem = cp.Problem(cp.Minimize(cp.trace(X)), [X[0, 1] == 1])
-    >>> _ = problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    >>> nm.certify_cvxpy(problem).certifies()
-    True
-    """
-    door = stated(problem)
-    x, off_x, z, off_z = _values_in(problem, door)
-    found = translated(door.program, Statement)
-    if isinstance(found, np.ndarray):
-        raise ProblemError("the equations of a problem of CVXPY must have a solution, got a contradiction")
-    y = found.multipliers_of(x)
-    demand = CertifyOptions("auto", tol, FAILURE, None, False, feasibility=feasibility)
-    judged = prove(found.problem, found.point_of(z), y, "kernel", demand)  # of these values, and no others
-    sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
-    value = float(door.program.c @ x) + door.offset
-    bound = door.offset - float(door.program.b @ z)
-    gap = max(judged.relative_gap, abs(value - bound) / (1 + abs(value) + abs(bound)))
-    below = max(-judged.point_min_eigenvalue, 0.0)  # dual values outside their cones pay for it
-    paid = below * float(np.sum(np.abs(found.problem.slack(y).diagonal())))
-    nearby = found.nearby(x, z) + paid / (1 + abs(value) + abs(bound))
-    missed = max(found.dual_violation(z), judged.indefinite, off_z)
+def _optimal(
+    program: ConicProgram, raw: Raw, value: float | None, tol: float, budget: float
+) -> CvxpyCertificate:
+    x = raw.x
+    value = program.objective(x) if value is None else value
+    lower, z = best_lower(program, raw.z, x, value, tol)
+    gap, source = _gap(program, x, z, value, lower), "given"
+    upper = best_upper(program, x)
+    if gap > tol and budget > 0:
+        own = search.solve(program, budget)
+        if own.status == "infeasible" and _ray(program, own, "", budget).rigour == "proved":
+            lower, gap, source = np.inf, np.inf, "a solve"
+        elif np.isfinite(own.z).all() and own.status != "unbounded":
+            more, better = best_lower(program, own.z, own.x, value, tol)
+            if not np.isfinite(more):
+                more, better = _towards_middle(program, own, budget)
+            if more > lower:
+                lower, z, source = more, better, "a solve"
+                gap = _gap(program, x, z, value, lower)
+            upper = min(upper, best_upper(program, own.x))
+    missed = violation(program, x)
+    if np.isfinite(lower):
+        return CvxpyCertificate("optimal", value, lower, upper, gap, missed, kernel.PROVED, lower, 0.0, source)
+    bound, off = _nearby(program, z, x)
+    rigour = "nearby" if off < 1 else "none"
     return CvxpyCertificate(
-        sign * value, sign * bound, gap, nearby, max(found.violation(x), off_x), missed, judged
+        "optimal", value, lower, upper, np.inf, missed, rigour, bound, off, source
     )
 
 
-def into_cvxpy(solution: Solution, problem: Any) -> float:
-    """Write the solution of ``Problem.from_cvxpy(problem)`` into the variables and constraints of CVXPY.
+def best_lower(program: ConicProgram, z: Array, x: Array, value: float, tol: float) -> tuple[float, Array]:
+    """The best proved lower bound from dual variables near z, and the dual variables."""
+    m = program.b.size
+    w = np.zeros(0) if program.P is None else x
+    if z.size != m or not np.isfinite(z).all():
+        z = np.zeros(m)
+    box = kernel.boxes(program)
+    known = bool(np.isfinite(box).any())
+    best = (-np.inf, z)
 
-    Returns
-    -------
-    float
-        The value of the problem, as ``problem.solve()`` returns it.
-    """
-    door = stated(problem)
-    found = translated(door.program, Statement)
-    if isinstance(found, np.ndarray) or not _same(found.problem, solution.problem):
-        raise ProblemError("a solution must be one of Problem.from_cvxpy(problem) for this problem of CVXPY")
-    problem.unpack_results(answer_of(found, solution, True), door.chain, door.inverse)
-    return float(problem.value)
+    def offer(u: Array, bound: float) -> None:
+        nonlocal best
+        if bound > best[0]:
+            best = (bound, u[:m])
+
+    if not program.c.any():
+        side = search.dual_side(program)
+        u = np.concatenate([np.zeros(m), 0 * w])
+        offer(u, side.try_(u) if side is not None else -np.inf)
+    if known:
+        u = np.concatenate([program.projected(z), w])
+        weight = np.ones(u.size)
+        offer(u, kernel.lower_bound(program, u, weight, boxes=box))
+    for still in (None, idle(program, z, x)):
+        if _gap(program, x, best[1], value, best[0]) <= tol / 10 or (still is not None and not still.any()):
+            break
+        side = search.dual_side(program, still, boxes=box if known else None)
+        if side is not None:
+            bound, u = side.best(np.concatenate([z if still is None else np.where(still, 0.0, z), w]))
+            offer(u, bound)
+    return best
 
 
-def _same(one: Statement, other: Statement) -> bool:
-    """Whether two problems have the same numbers."""
-    if one.n != other.n or one.sizes != other.sizes or (one.cost != other.cost).nnz:
+def best_upper(program: ConicProgram, x: Array) -> float:
+    """The value of a feasible point near x; inf without proof."""
+    side = search.primal_side(program)
+    return -side.best(x)[0] if side is not None and np.isfinite(x).all() else np.inf
+
+
+def idle(program: ConicProgram, z: Array, x: Array) -> Array:
+    """Which numbers of z belong to constraints that x does not touch: smaller than the slack, both relative."""
+    s, out = program.b - program.A @ x, np.zeros(z.size, dtype=bool)
+    sizes = [float(np.max(np.abs(v[program.zero :]), initial=0.0)) or 1.0 for v in (z, s)]
+    own = slice(program.zero, program.at)
+    out[own] = z[own] / sizes[0] < s[own] / sizes[1]
+    for cone in program.cones:
+        inside = program.least(s)[program.nonneg + program.cones.index(cone)]
+        out[cone.rows] = np.linalg.norm(z[cone.rows]) / sizes[0] < inside / sizes[1]
+    return out
+
+
+def _towards_middle(program: ConicProgram, own: Raw, budget: float) -> tuple[float, Array]:
+    """Mix the dual variables of a solve with the middle of their cones."""
+    w = own.x if program.P is not None else np.zeros(0)
+    side = search.dual_side(program)
+    if side is None or side.equations.factor is None:
+        return -np.inf, own.z
+    centre = side.moved(np.concatenate([search.middle(program, own.x, budget), w]))
+    if not np.isfinite(centre).all() or side.program.least(side.inside(centre)).min(initial=np.inf) <= 0:
+        return -np.inf, own.z
+    value, u = side.along(side.moved(np.concatenate([own.z, w])), centre, False)
+    return value, u[: program.b.size]
+
+
+def _gap(program: ConicProgram, x: Array, z: Array, value: float, lower: float) -> float:
+    """The distance of value and bound relative to both, and to a faint part of what they are sums of."""
+    if not np.isfinite(lower):
+        return np.inf
+    squares = 0.0 if program.P is None else 0.5 * float(np.abs(x) @ (abs(program.P) @ np.abs(x)))
+    point = float(np.abs(program.c) @ np.abs(x)) + squares
+    duals = float(np.abs(program.b) @ np.abs(z)) + squares
+    unit = abs(value) + abs(lower) + FAINT * min(point, duals)
+    return abs(value - lower) / unit if value != lower else 0.0
+
+
+def _nearby(program: ConicProgram, z: Array, x: Array) -> tuple[float, float]:
+    """The bound for costs that dual variables meet, and how far these are, relative to their numbers."""
+    z = program.projected(z)
+    G, f = kernel.dual_rows(program)
+    u = z if program.P is None else np.concatenate([z, x])
+    size = abs(G) @ np.abs(u) + np.abs(f)
+    share = np.divide(np.abs(G @ u - f), size, out=np.zeros(f.size), where=size > 0)
+    square = 0.0 if program.P is None else 0.5 * float(x @ (program.P @ x))
+    return program.offset - square - float(program.b @ z), float(np.max(share, initial=0.0))
+
+
+def _ray(program: ConicProgram, raw: Raw, source: str, budget: float) -> CvxpyCertificate:
+    """The certificate of a claim that nothing is feasible, or that nothing bounds the objective."""
+    if raw.status == "infeasible":
+        proved, end = infeasible(program, raw.z), np.inf
+    else:
+        proved, end = _unbounded(program, raw.x, budget), -np.inf
+    rigour = kernel.PROVED if proved else "none"
+    ends = (end, end) if proved else (-np.inf, np.inf)
+    return CvxpyCertificate(raw.status, end, *ends, 0.0 if proved else np.inf, 0.0, rigour, end, 0.0, source)
+
+
+def infeasible(program: ConicProgram, z: Array) -> bool:
+    """Whether a ray near z proves that no point is feasible."""
+    if z.size != program.b.size or not np.isfinite(z).all() or not z.any():
         return False
-    a, b = one.constraints[0], other.constraints[0]
-    mine, yours = a.functional.numbers, b.functional.numbers
-    alike = type(a.functional) is type(b.functional) and np.array_equal(a.value, b.value)
-    return alike and all(np.array_equal(mine[key], yours[key]) for key in mine)
+    z = z / np.max(np.abs(z))
+    box = kernel.boxes(program)
+    u = program.projected(z)
+    if kernel.no_point(program, u, np.ones(u.size), boxes=box):
+        return True
+    for still in (None, np.abs(z) <= FAINT**2 * np.max(np.abs(z)), np.abs(z) <= FAINT):
+        side = search.dual_side(program, still, costs=False, boxes=box)
+        if side is not None and side.best(z if still is None else np.where(still, 0.0, z))[0] > 0:
+            return True
+    return False
 
 
-def _values_in(problem: Any, door: Stated) -> tuple[Array, float, Array, float]:
-    """Variables and dual variables in CVXPY's own order, and by how much they differ from those given."""
-    program, rows = door.program, door.program.b.size
-    variables, constraints = problem.variables(), problem.constraints
-    if any(v.value is None for v in variables):
-        raise ProblemError(
-            "the variables must have values to be certified, got None; solve the problem first"
-        )
-    if any(c.dual_value is None for c in constraints):
-        raise ProblemError("the constraints must have dual values to be certified, got None; solve first")
-
-    def primal(x: Array) -> Array:
-        found = door.read(Answer(s.OPTIMAL, x, np.zeros(program.rows), 0.0)).primal_vars
-        return np.concatenate([_numbers(found[v.id]) for v in variables])
-
-    def dual(z: Array) -> Array:
-        found = door.read(Answer(s.OPTIMAL, np.zeros(program.c.size), program.known(z), 0.0)).dual_vars
-        for c in constraints:
-            c.save_dual_value(found[c.id])
-        return np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
-
-    values = np.concatenate([_numbers(v.value) for v in variables])
-    P, at = _matrix(primal, program.c.size)
-    x = _lifted(program, P, at, values)
-    duals = np.concatenate([_numbers(c.dual_value) for c in constraints] or [np.zeros(0)])
-    with _kept(constraints):
-        D, base = _matrix(dual, rows)
-    z, free = np.linalg.lstsq(D, duals - base, rcond=None)[0], scipy.linalg.null_space(D)
-    A = program.A.T.toarray()
-    if free.size:  # dual variables that CVXPY does not show, such as those of attributes of variables
-        z = z + free @ np.linalg.lstsq(A @ free, -program.c - A @ z, rcond=None)[0]
-    return x, _share(P @ x + at - values, values), z, _share(D @ z + base - duals, duals)
+def _unbounded(program: ConicProgram, d: Array, budget: float) -> bool:
+    if d.size != program.c.size or not np.isfinite(d).all() or not d.any():
+        return False
+    inner, point = search.feasible(program, budget), search.primal_side(program)
+    if point is None or not np.isfinite(inner).all():
+        return False
+    value, x = point.best(inner)
+    if not np.isfinite(value):
+        return False
+    side = search.direction_side(program, x)
+    if side is None:
+        return False
+    for floor in (0.0, FAINT**2, FAINT):  # numbers that are dust may be zero exactly
+        e = d / np.max(np.abs(d))
+        if side.best(np.where(np.abs(e) <= floor, 0.0, e))[0] > 0:
+            return True
+    return False
 
 
-@contextmanager
-def _kept(constraints: list[Any]) -> Iterator[None]:
-    """Dual values as they were, after the block."""
-    kept = [(one, one.value) for c in constraints for one in c.dual_variables]
-    yield
-    for one, value in kept:
-        one.save_value(value)
+def violation(program: ConicProgram, x: Array) -> float:
+    """The most by which x misses a constraint, relative to the numbers of that constraint.
+
+    A constraint whose constant is not zero is measured by it. Otherwise its numbers may all be as small as
+    what is missed. Then the miss is measured by what moving one of its variables would change in the other
+    constraints and in the objective.
+    """
+    m = program.b.size
+    if not np.isfinite(x).all():
+        return np.inf
+    s, size = program.b - program.A @ x, abs(program.A) @ np.abs(x)
+    lack, own = np.zeros(m), np.where(program.b != 0, np.abs(program.b), size)
+    lack[: program.zero] = np.abs(s[: program.zero])
+    lack[program.zero : program.at] = np.maximum(-s[program.zero : program.at], 0.0)
+    context = np.abs(program.b) + size
+    for k, cone in enumerate(program.cones):
+        inside = program.least(s)[program.nonneg + k]
+        if cone.kind == "psd":
+            j, i = np.tril_indices(cone.order)
+            root = np.sqrt(context[cone.rows][i == j])
+            context[cone.rows] = np.where(i == j, 1.0, np.sqrt(2.0)) * root[i] * root[j]
+        some = program.b[cone.rows].any()
+        own[cone.rows] = np.max(np.abs(program.b[cone.rows])) if some else np.max(size[cone.rows], initial=0.0)
+        lack[cone.rows] = 0.0
+        lack[cone.rows.start] = max(-inside, 0.0)
+    if not lack.any():
+        return 0.0
+    share = np.divide(lack, own, out=np.where(lack > 0, np.inf, 0.0), where=own > 0)
+    loose = np.flatnonzero((share > 0) & (program.b == 0))
+    if loose.size:
+        share[loose] = np.minimum(share[loose], _elsewhere(program, x, lack, context, loose))
+    return float(np.max(share))
 
 
-def _share(missed: Array, given: Array) -> float:
-    """The largest difference relative to the largest number."""
-    size = float(np.max(np.abs(given), initial=0.0))
-    return float(np.max(np.abs(missed), initial=0.0)) / size if size else 0.0
-
-
-def _numbers(value: Any) -> Array:
-    """The numbers of a value, a matrix, or a list of both, column by column."""
-    if isinstance(value, list | tuple):
-        return np.concatenate([_numbers(one) for one in value])
-    found = np.asarray(value.toarray() if sp.issparse(value) else value).ravel(order="F")
-    return np.concatenate([found.real, found.imag]) if np.iscomplexobj(found) else found.astype(float)
-
-
-def _matrix(function: Callable[[Array], Array], size: int) -> tuple[Array, Array]:
-    """The matrix and the constant of an affine map; a map that projects on signs is read on both sides."""
-    base, columns = function(np.zeros(size)), []
-    for e in np.eye(size):
-        up = function(e) - base
-        columns.append(up if up.any() else base - function(-e))
-    return np.stack(columns, axis=1), base
-
-
-def _lifted(program: ConicProgram, P: Array, base: Array, values: Array) -> Array:
-    """The best x with P x + base = values; CVXPY's own further variables are free."""
-    x = np.linalg.lstsq(P, values - base, rcond=None)[0]
-    if np.linalg.matrix_rank(P) == P.shape[1]:
-        return x
-    A = sp.csc_array(sp.vstack([sp.csc_array(P), program.A]))
-    b = np.concatenate([values - base, program.b])
-    held = replace(program, A=A, b=b, zero=program.zero + len(P))
-    answer = solved(held, {})
-    return x if answer.x is None else answer.x
+def _elsewhere(program: ConicProgram, x: Array, lack: Array, size: Array, rows: Array) -> Array:
+    """What curing the misses of rows by one variable each changes in all other rows, relative to their numbers."""
+    slope = program.c if program.P is None else program.c + program.P @ x
+    G = sp.csr_array(sp.vstack([program.A, slope[None, :]]))
+    every = np.append(size, float(np.abs(slope) @ np.abs(x)))
+    unit = np.divide(1.0, every, out=np.full(every.size, np.inf), where=every > 0)
+    out = np.full(rows.size, np.inf)
+    columns = sp.csc_array(G)
+    for k, i in enumerate(rows):
+        own = G[[i]]
+        for j, a in zip(own.indices, own.data, strict=True):
+            at = slice(columns.indptr[j], columns.indptr[j + 1])
+            others = columns.indices[at] != i
+            if a and others.any():
+                change = np.abs(columns.data[at] / a)[others] * lack[i] * unit[columns.indices[at][others]]
+                out[k] = min(out[k], float(np.max(change)))
+    return out

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import cvxpy
 import cvxpy.settings as s
 import numpy as np
-import scipy.sparse as sp
 from cvxpy.constraints import SOC, SvecPSD
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from cvxpy.reductions.solution import failure_solution
@@ -17,11 +15,12 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.conic.cvxpy_data import ConicProgram
-from npkl_models.conic.cvxpy_programs import Translation, is_ray, translated
-from npkl_models.errors import ProblemError, UnsupportedError
+from npkl_models.cvx import reading, search
+from npkl_models.cvx.judge import infeasible, violation
+from npkl_models.cvx.program import ConicProgram
+from npkl_models.cvx.translation import Translation, is_ray, translated
+from npkl_models.errors import ProblemError
 from npkl_models.interior.interior import BACKEND
-from npkl_models.interior.program import Program, falling
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.solve.choice import solve
@@ -51,7 +50,7 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
 
     It takes linear, second-order and semidefinite constraints. Options of ``problem.solve`` are those of the
     backend interior: ``tol``, ``feasibility``, ``max_iter``, ``time_limit``. The answer is proved: see
-    `certify_cvxpy`.
+    `Certified`.
 
     Examples
     --------
@@ -67,7 +66,7 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
     SUPPORTED_CONSTRAINTS = (*ConicSolver.SUPPORTED_CONSTRAINTS, SOC, SvecPSD)
     REQUIRES_CONSTR = False
     BOUNDED_VARIABLES = True
-    PSD_TRIANGLE_KIND = TriangleKind.LOWER
+    PSD_TRIANGLE_KIND = TriangleKind.UPPER
     PSD_SQRT2_SCALING = True
 
     def name(self) -> str:
@@ -106,115 +105,83 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
         return CvxpySolution(solution.status, value, known, duals, attributes)
 
 
-def _of_equations(program: ConicProgram, options: dict[str, Any]) -> Answer:
-    """The answer to a program with equations alone: a cone of one number that nothing restricts is added."""
-    more = sp.csc_array((1, program.c.size))
-    A = sp.csc_array(sp.vstack([program.A, more]))
-    found = solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), options)
-    return replace(found, z=None if found.z is None else found.z[: program.zero])
-
-
 def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False) -> Answer:
     """The answer to a program."""
-    if program.zero == program.b.size:
-        return _of_equations(program, options)
+    if program.zero == program.b.size or not program.c.any():
+        return _anywhere(program, options, verbose)
     found = translated(program, Statement)
     if isinstance(found, np.ndarray):
         return _infeasible(program, found, None)
     sharp = {"tol": SHARP, "feasibility": SHARP}
     solution = solve(found.problem, BACKEND, verbose=verbose, **(sharp | options))
-    if solution.status is Status.UNBOUNDED:
-        return _infeasible(program, _ray(found), solution)
-    if solution.status is Status.INFEASIBLE:
-        return _falling(program, solution, options)
+    if solution.status in (Status.UNBOUNDED, Status.INFEASIBLE):
+        anywhere = _anywhere(program, options, verbose)
+        if anywhere.status == s.INFEASIBLE or solution.status is Status.UNBOUNDED:
+            return anywhere if anywhere.status == s.INFEASIBLE else Answer(s.SOLVER_ERROR, solution=solution)
+        words = s.UNBOUNDED if anywhere.status == s.OPTIMAL else s.INFEASIBLE_OR_UNBOUNDED
+        return Answer(words, solution=solution)
     answer = answer_of(found, solution, not options)
     if answer.status == s.OPTIMAL_INACCURATE and not options:  # the last gains of the gap cost feasibility
         again = answer_of(found, solve(found.problem, BACKEND, **(sharp | {"tol": USUAL})), relaxed=True)
         answer = again if again.status == s.OPTIMAL else answer
+    if answer.status == s.SOLVER_ERROR:
+        anywhere = _anywhere(program, options, verbose)
+        answer = anywhere if anywhere.status == s.INFEASIBLE else answer
     return answer
 
 
-def _infeasible(program: ConicProgram, z: Array | None, solution: Solution | None) -> Answer:
+def _anywhere(program: ConicProgram, options: dict[str, Any], verbose: bool) -> Answer:
+    """A feasible point far inside the cones, or a ray; this solves programs without an objective.
+
+    Maximise t <= 1 such that b - A x - t e lies in the cones, e their identity. If the optimum is below zero,
+    its dual variables z have A'z = 0 and b'z < 0.
+    """
+    inner = search.inward(program)
+    found = translated(inner, Statement)
+    if isinstance(found, np.ndarray):
+        return _infeasible(program, np.delete(found, inner.at - 1), None)
+    solution = solve(found.problem, BACKEND, verbose=verbose, **options)
+    if solution.V is None or solution.multipliers is None:
+        return Answer(s.SOLVER_ERROR, solution=solution)
+    x, z = found.x_of(solution.multipliers), np.delete(found.duals_of(solution.K), inner.at - 1)
+    if x[-1] < 0 and (answer := _infeasible(program, z, solution)).status == s.INFEASIBLE:
+        return answer
+    missed = violation(program, x[:-1])
+    words = s.OPTIMAL if missed <= USUAL else s.OPTIMAL_INACCURATE if missed <= ROUGH else s.SOLVER_ERROR
+    return Answer(words, x[:-1], program.known(np.zeros(z.size)), 0.0, solution)
+
+
+def _infeasible(program: ConicProgram, z: Array, solution: Solution | None) -> Answer:
     """INFEASIBLE, if the ray is one of the program's own numbers."""
-    if z is None or not is_ray(program, z):
+    if not (infeasible(program, z) or is_ray(program, z)):
         return Answer(s.SOLVER_ERROR, solution=solution)
     return Answer(s.INFEASIBLE, z=program.known(z), solution=solution)
 
 
-def _falling(program: ConicProgram, solution: Solution, options: dict[str, Any]) -> Answer:
-    """No dual variables exist: the objective falls without limit, if any point is feasible."""
-    if not program.c.any():  # zero is a dual variable then
-        return Answer(s.SOLVER_ERROR, solution=solution)
-    anywhere = solved(replace(program, c=np.zeros_like(program.c)), options)
-    if anywhere.status == s.INFEASIBLE:
-        return Answer(s.INFEASIBLE, z=anywhere.z, solution=solution)
-    status = s.UNBOUNDED if anywhere.status == s.OPTIMAL else s.INFEASIBLE_OR_UNBOUNDED
-    return Answer(status, solution=solution)
-
-
 def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) -> Answer:
     """The answer of CVXPY's form from a solution; ``relaxed`` accepts the usual tolerances, too."""
-    status = solution.status
+    status, program = solution.status, found.program
     if solution.V is None or solution.multipliers is None:
         return Answer(s.SOLVER_ERROR, solution=solution)
     x, z = found.x_of(solution.multipliers), found.duals_of(solution.K)
     if relaxed and status is Status.INACCURATE and solution.certificate.relative_gap <= USUAL:
         status = Status.OPTIMAL
-    missed, nearby = max(found.violation(x), found.dual_violation(z)), found.nearby(x, z)
+    value, bound = float(program.c @ x), -float(program.b @ z)
+    apart = abs(value - bound) / ((abs(value) + abs(bound)) or 1.0)
+    missed = max(violation(program, x), found.dual_violation(z))
     if status is Status.OPTIMAL and missed > USUAL:
         status = Status.INACCURATE
     words = STATUSES.get(status, s.SOLVER_ERROR)
-    if words == s.OPTIMAL_INACCURATE and max(missed, nearby) > ROUGH:
+    if words == s.OPTIMAL_INACCURATE and max(missed, apart) > ROUGH:
         words = s.SOLVER_ERROR
-    elif words == s.OPTIMAL_INACCURATE and missed <= SHARP and nearby <= USUAL:  # there is no interior
+    elif words == s.OPTIMAL_INACCURATE and missed <= SHARP and apart <= USUAL:  # there is no interior
         words = s.OPTIMAL
-    return Answer(words, x, found.program.known(z), float(found.program.c @ x), solution)
-
-
-def _ray(found: Translation[Statement]) -> Array | None:
-    """A vector z in the dual cones with A'z = 0 and b'z < 0."""
-    made = Program.of(found.problem)
-    factors = falling(made)
-    if factors is None:
-        return None
-    V = made.factor(factors)
-    return found.duals_of(V @ V.T, costs=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Stated:
-    """A problem of CVXPY as CVXPY states it, and what CVXPY needs to read an answer."""
-
-    program: ConicProgram
-    chain: Any
-    inverse: Any
-
-    @property
-    def offset(self) -> float:
-        """The constant of the objective."""
-        return float(self.inverse[-1][s.OFFSET])
-
-    def read(self, raw: Any) -> Any:
-        """CVXPY's solution from the answer of its solver."""
-        return self.chain.invert(raw, self.inverse)
-
-
-def stated(problem: Any) -> Stated:
-    """The conic program of a problem of CVXPY; UnsupportedError if it has other cones, or integers."""
-    if not isinstance(problem, cvxpy.Problem):
-        raise ProblemError(f"a problem of CVXPY must be a cvxpy.Problem, got {type(problem).__name__}")
-    try:
-        data, chain, inverse = problem.get_problem_data(InteriorSolver())
-    except cvxpy.error.SolverError as error:
-        raise UnsupportedError(
-            f"a problem of CVXPY must have linear, second-order and semidefinite cones only, got: {error}"
-        ) from error
-    return Stated(ConicProgram.of_data(data), chain, inverse)
+    return Answer(words, x, program.known(z), value, solution)
 
 
 def problem_of(problem: Any, cls: type[S]) -> S:
     """The problem whose multipliers are minus the variables of a problem of CVXPY; ``cls`` is its class."""
-    found = translated(stated(problem).program, cls)
+    found = translated(reading.stated(problem, quadratic=False).program, cls)
     if isinstance(found, np.ndarray):
         raise ProblemError("the equations of a problem of CVXPY must have a solution, got a contradiction")
     return found.problem

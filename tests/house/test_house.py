@@ -22,7 +22,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LOOPS = {
     "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_compare",
     "npkl_models.interior.compiled",
-    "npkl_models.cvx.solver", "npkl_models.cvx.judge",
+    "npkl_models.cvx.solver", "npkl_models.cvx.door",
 }  # fmt: skip
 """Modules that import numba or CVXPY at their top, and so are imported by the function that runs one."""
 

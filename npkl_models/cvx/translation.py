@@ -19,12 +19,11 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from npkl_models.conic.cvxpy_data import ConicProgram, Entries
+from npkl_models.cvx.program import ConicProgram
 from npkl_models.errors import UnsupportedError
 from npkl_models.feasibility.constraint_map import SMALLEST
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.constraint import Constraint
-from npkl_models.model.functional import smat
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -35,6 +34,43 @@ MET = 1e-9  # equations that are missed by more, relative to their numbers, have
 CANCELLED = 1e-13  # sums that are smaller, relative to their summands, are rounding
 STILL = 1e-6  # a ray must have A'z below this share of its summands
 CLEARLY = 1e-7  # a ray must have b'z below minus this share of its summands
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Where each row s of the cones lies in S: s times ``weight`` at (i, j) and (j, i)."""
+
+    row: Index
+    i: Index
+    j: Index
+    weight: Array
+    order: int
+
+    @classmethod
+    def of(cls, program: ConicProgram) -> Entries:
+        """The places of all rows after the equations; i <= j."""
+        every = np.arange(program.nonneg)
+        out: list[tuple[Any, Any, Any, Any]] = [(every, every, every, np.ones(every.size))]
+        at = place = program.nonneg
+        for size in program.soc:
+            span = np.arange(size)
+            out.append((np.full(size, at), place + span, place + span, np.ones(size)))
+            out.append((at + span[1:], np.full(size - 1, place), place + span[1:], np.ones(size - 1)))
+            at, place = at + size, place + size
+        for order in program.psd:
+            j, i = np.tril_indices(order)  # the upper triangle column by column
+            count = i.size
+            weight = np.where(i == j, 1.0, np.sqrt(0.5))
+            out.append((at + np.arange(count), place + i, place + j, weight))
+            at, place = at + count, place + order
+        parts = [np.concatenate([np.asarray(one[k]) for one in out]) for k in range(4)]
+        row, i, j = (part.astype(np.intp) for part in parts[:3])
+        return cls(row, i, j, parts[3].astype(float), place)
+
+    def rows_of(self, X: Array, rows: int) -> Array:
+        """The dual vector z of a matrix X: <S, X> = s'z for all s."""
+        twice = np.where(self.i == self.j, 1.0, 2.0)
+        return np.bincount(self.row, twice * self.weight * X[self.i, self.j], rows).astype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,45 +88,6 @@ class Translation(Generic[S]):
         w = np.zeros(self.problem.constraints[0].functional.size)
         w[: self.N.shape[1]] = -np.asarray(self.N.T @ (x - self.x0))
         return Multipliers((), (w,))
-
-    def violation(self, x: Array) -> float:
-        """The most by which variables miss an equation or a cone, relative to the numbers that enter it."""
-        return _largest_share(*self._missed(x)[:2])
-
-    def nearby(self, x: Array, z: Array) -> float:
-        """The relative gap of variables and dual variables for the b and c that they meet exactly.
-
-        With t what x misses, it is c'x + b'z, with (A'z + c)'x and t'z at most added, over one and the sizes
-        of c'x and b'z.
-        """
-        program = self.program
-        value, bound = float(program.c @ x), -float(program.b @ z)
-        amounts, _, prices = self._missed(x, z)
-        moved = float(np.abs(program.A.T @ z + program.c) @ np.abs(x)) + float(amounts @ prices)
-        return (abs(value - bound) + moved) / (1 + abs(value) + abs(bound))
-
-    def _missed(self, x: Array, z: Array | None = None) -> tuple[Array, Array, Array]:
-        """What x misses of each equation, number and cone, the numbers that enter, and prices by z."""
-        program = self.program
-        z = np.zeros(program.b.size) if z is None else z
-        left, size = program.b - program.A @ x, np.abs(program.b) + abs(program.A) @ np.abs(x)
-        zero, at = program.zero, program.zero + program.nonneg
-        missed = [*np.abs(left[:zero]), *np.maximum(-left[zero:at], 0.0)]
-        sizes, prices = [*size[:at]], [*np.abs(z[:at])]
-        for count in program.soc:
-            own = slice(at, at + count)
-            missed.append(max(float(np.linalg.norm(left[own][1:])) - float(left[at]), 0.0))
-            sizes.append(float(size[own].max(initial=0.0)))
-            prices.append(abs(float(z[at])))
-            at += count
-        for order in program.psd:
-            i, j = np.triu_indices(order)
-            own = slice(at, at + i.size)
-            missed.append(max(-float(np.linalg.eigvalsh(smat(left[own], order))[0]), 0.0) if order else 0.0)
-            sizes.append(float(size[own].max(initial=0.0)))
-            prices.append(float(np.sum(np.abs(z[own][i == j]))))
-            at += i.size
-        return np.array(missed), np.array(sizes), np.array(prices)
 
     def dual_violation(self, z: Array) -> float:
         """The most by which dual variables miss a cost, relative to the numbers that enter it."""
@@ -148,6 +145,8 @@ def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     inner, right = program.A[program.zero :], program.b[program.zero :]
     A = _without_rounding(inner @ N, abs(inner) @ abs(N))
     b = _without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
+    idle = (np.diff(sp.csr_array(A).indptr) == 0)[: program.nonneg] & (b[: program.nonneg] >= 0)
+    b[: program.nonneg][idle] = 1.0  # a number that nothing moves, such as x_i >= 0 where x_i = 0 is an equation
     e = Entries.of(program)
     if e.order == 0:
         raise UnsupportedError(

@@ -1,0 +1,191 @@
+"""A program of CVXPY as its solvers get it: a quadratic objective, sparse rows, and a product of cones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import cvxpy.settings as s
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.utilities.psd_utils import TriangleKind
+
+from npkl_models.linalg import Array, Index, Matrix
+
+ROOT = np.sqrt(2.0)
+
+
+class Cone(NamedTuple):
+    """The rows of one cone, its kind and its order."""
+
+    kind: str  # "soc" or "psd"
+    rows: slice
+    order: int
+
+
+@dataclass(frozen=True, eq=False)
+class ConicProgram:
+    """Minimise x'Px/2 + c'x + offset with b - A x in zero x nonnegative x second-order x semidefinite cones.
+
+    A semidefinite cone holds the upper triangle, column by column, with off-diagonal entries times the root
+    of two. The rows of the cones are those that CVXPY hands to a solver, in floating point: they are the
+    program as written.
+    """
+
+    A: sp.csr_array  # (rows, variables)
+    b: Array
+    c: Array
+    zero: int  # number of equations
+    nonneg: int  # number of inequalities
+    soc: list[int]  # dimensions of the second-order cones
+    psd: list[int]  # orders of the semidefinite cones
+    P: sp.csr_array | None = None  # None for a linear objective
+    offset: float = 0.0
+    fixed: int = 0  # number of the last equations that are bounds on variables
+    bounds: int = 0  # number of the last inequalities that are
+
+    @classmethod
+    def of_data(
+        cls, data: dict[str, Any], offset: float = 0.0, kind: Any = TriangleKind.UPPER, scaled: bool = True
+    ) -> ConicProgram:
+        """The program of CVXPY's problem data for a solver that takes triangles of this kind."""
+        dims = data["dims"]
+        c, b = np.asarray(data[s.C], dtype=float).ravel(), np.zeros(0)
+        A = sp.csr_array((0, c.size))
+        if data.get(s.A) is not None:
+            A, b = sp.csr_array(data[s.A]), np.asarray(data[s.B], dtype=float).ravel()
+        soc, psd = ([int(k) for k in sizes] for sizes in (dims.soc, dims.psd))
+        place, unit = triangles(b.size - sum(k * (k + 1) // 2 for k in psd), psd, kind, scaled)
+        A, b = sp.csr_array(A[place] * unit[:, None]), b[place] * unit
+        low, high = (_ends(data.get(key), c.size) for key in (s.LOWER_BOUNDS, s.UPPER_BOUNDS))
+        zero, at, every = int(dims.zero), int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
+        same = low == high
+        below, above = np.isfinite(low) & ~same, np.isfinite(high) & ~same
+        A = sp.vstack([A[:zero], every[same], A[zero:at], -every[below], every[above], A[at:]], format="csr")
+        b = np.concatenate([b[:zero], low[same], b[zero:at], -low[below], high[above], b[at:]])
+        fixed, bounds = int(same.sum()), int(below.sum() + above.sum())
+        P = data.get(s.P)
+        P = None if P is None or not sp.csr_array(P).count_nonzero() else sp.csr_array(P)
+        A.sum_duplicates()
+        A.eliminate_zeros()
+        sizes = zero + fixed, int(dims.nonneg) + bounds
+        return cls(A, b, c, *sizes, soc, psd, P, offset, fixed, bounds)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that CVXPY knows: all but the bounds on variables."""
+        return self.b.size - self.fixed - self.bounds
+
+    @property
+    def at(self) -> int:
+        """The first row after equations and inequalities."""
+        return self.zero + self.nonneg
+
+    def known(self, z: Array) -> Array:
+        """Dual variables without those of the bounds on variables."""
+        return np.concatenate([z[: self.zero - self.fixed], z[self.zero : self.at - self.bounds], z[self.at :]])
+
+    def widened(self, z: Array) -> Array:
+        """Dual variables of all rows from those that CVXPY knows; those of bounds on variables are unknown."""
+        if not self.fixed + self.bounds:
+            return z
+        ends = self.zero - self.fixed, self.at - self.bounds - self.fixed
+        parts = z[: ends[0]], np.zeros(self.fixed), z[ends[0] : ends[1]], np.zeros(self.bounds), z[ends[1] :]
+        return np.concatenate(parts)
+
+    @cached_property
+    def cones(self) -> tuple[Cone, ...]:
+        """The second-order and semidefinite cones."""
+        out, at = [], self.at
+        for kind, orders in (("soc", self.soc), ("psd", self.psd)):
+            for order in orders:
+                size = order if kind == "soc" else order * (order + 1) // 2
+                out.append(Cone(kind, slice(at, at + size), order))
+                at += size
+        return tuple(out)
+
+    @cached_property
+    def identity(self) -> Array:
+        """The middle of the cones: one for inequalities, (1, 0) of vectors, the unit matrix; 0 for equations."""
+        e = np.zeros(self.b.size)
+        e[self.zero : self.at] = 1.0
+        for cone in self.cones:
+            e[cone.rows] = np.arange(cone.order) == 0 if cone.kind == "soc" else svec(np.eye(cone.order))
+        return e
+
+    def least(self, s: Array) -> Array:
+        """How far a vector lies inside each inequality and cone: s - least e is on its boundary."""
+        out = [s[self.zero : self.at]]
+        for cone in self.cones:
+            own = s[cone.rows]
+            inside = own[0] - np.linalg.norm(own[1:]) if cone.kind == "soc" else _lowest(own, cone.order)
+            out.append(np.array([inside]))
+        return np.concatenate(out)
+
+    def projected(self, s: Array) -> Array:
+        """The nearest vector of the cones (or of the dual cones: equations are free)."""
+        s = s.copy()
+        s[self.zero : self.at] = np.maximum(s[self.zero : self.at], 0.0)
+        for cone in self.cones:
+            own = s[cone.rows]
+            if cone.kind == "psd":
+                values, vectors = np.linalg.eigh(smat(own, cone.order))
+                s[cone.rows] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
+                continue
+            t, length = own[0], float(np.linalg.norm(own[1:]))
+            if length > t:
+                share = max((t + length) / 2, 0.0)
+                s[cone.rows] = np.append(share, own[1:] * (share / length if length else 0.0))
+        return s
+
+    def objective(self, x: Array) -> float:
+        """The value of variables, rounded."""
+        square = 0.0 if self.P is None else 0.5 * float(x @ (self.P @ x))
+        return square + float(self.c @ x) + self.offset
+
+    def rows_of(self) -> Iterator[tuple[int, slice]]:
+        """For each cone its number among the results of `least`, and its rows."""
+        for k in range(self.nonneg):
+            yield k, slice(self.zero + k, self.zero + k + 1)
+        for k, cone in enumerate(self.cones):
+            yield self.nonneg + k, cone.rows
+
+
+def triangles(first: int, orders: list[int], kind: Any, scaled: bool) -> tuple[Index, Array]:
+    """Where each row of ours is among a solver's, and what it is multiplied by."""
+    place, unit = [np.arange(first)], [np.ones(first)]
+    at = first
+    for n in orders:
+        j, i = np.tril_indices(n)  # the upper triangle column by column
+        own = j * (j + 1) // 2 + i
+        if kind is TriangleKind.LOWER:  # the lower triangle column by column: (j, i) with j >= i
+            own = i * n - i * (i - 1) // 2 + (j - i)
+        place.append(at + own)
+        unit.append(np.where((i == j) | scaled, 1.0, ROOT))
+        at += own.size
+    return np.concatenate(place), np.concatenate(unit)
+
+
+def svec(X: Array) -> Array:
+    """The upper triangle column by column, off-diagonal entries times the root of two."""
+    j, i = np.tril_indices(len(X))
+    return np.asarray(X[i, j] * np.where(i == j, 1.0, ROOT))
+
+
+def smat(x: Array, order: int) -> Array:
+    """The symmetric matrix of `svec`."""
+    j, i = np.tril_indices(order)
+    X = np.zeros((order, order))
+    X[i, j] = X[j, i] = x / np.where(i == j, 1.0, ROOT)
+    return X
+
+
+def _lowest(x: Array, order: int) -> float:
+    return float(np.linalg.eigvalsh(smat(x, order))[0]) if order else np.inf
+
+
+def _ends(given: Any, size: int) -> Array:
+    """Bounds on all variables; NaN where there are none."""
+    return np.full(size, np.nan) if given is None else np.asarray(given, dtype=float).ravel()
