@@ -15,7 +15,7 @@ from cvxpy.reductions.solvers.defines import INSTALLED_SOLVERS, SOLVER_MAP_CONIC
 from npkl_models.cvx.translation import translated
 from npkl_models.cvx import kernel, reading
 from npkl_models.cvx.certificate import CvxpyCertificate
-from npkl_models.cvx.judge import judge
+from npkl_models.cvx.judge import judge, units
 from npkl_models.cvx.program import ConicProgram, triangles
 from npkl_models.cvx.search import Raw
 from npkl_models.cvx.solver import InteriorSolver, answer_of
@@ -70,7 +70,7 @@ class Certified(ConicSolver):  # type: ignore[misc]
         self._maximise = False
         own = type(self.inner)
         self.SUPPORTED_CONSTRAINTS = tuple(c for c in reading.CONES if c in own.SUPPORTED_CONSTRAINTS)
-        self.BOUNDED_VARIABLES, self.REQUIRES_CONSTR = own.BOUNDED_VARIABLES, own.REQUIRES_CONSTR
+        self.REQUIRES_CONSTR = own.REQUIRES_CONSTR
         self.PSD_TRIANGLE_KIND, self.PSD_SQRT2_SCALING = own.PSD_TRIANGLE_KIND, own.PSD_SQRT2_SCALING
         self.SOC_DIM3_ONLY, self.EXP_CONE_ORDER = own.SOC_DIM3_ONLY, own.EXP_CONE_ORDER
 
@@ -135,7 +135,7 @@ class Certified(ConicSolver):  # type: ignore[misc]
             first = own.size - sum(k * (k + 1) // 2 for k in program.psd)
             kind, scaled = self.PSD_TRIANGLE_KIND, bool(self.PSD_SQRT2_SCALING)
             place, unit = triangles(first, program.psd, kind, scaled)
-            z = program.widened(own[place] * unit)
+            z = own[place] * unit
         return Raw(status, x, z)
 
 
@@ -237,7 +237,7 @@ def _refuse_contradiction(
 ) -> None:
     """CVXPY's own value and misses must be those that were read."""
     read = program.objective(x)
-    size = abs(value) + abs(read) + abs(program.offset) + float(np.abs(program.c) @ np.abs(x))
+    size = abs(value) + abs(read) + abs(program.offset) + float(np.abs(program.c) @ units(program.A, program.b, x))
     if found.violation <= AGREES and abs(read - value) > AGREES * size:
         raise ProblemError(f"the objective must be read as CVXPY computes it: {value:.10g}, got {read:.10g}")
     sizes = float(np.max(np.abs(program.b), initial=0.0) + np.max(abs(program.A) @ np.abs(x), initial=0.0))

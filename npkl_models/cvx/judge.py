@@ -12,7 +12,7 @@ from npkl_models.cvx import kernel, search
 from npkl_models.cvx.certificate import CvxpyCertificate
 from npkl_models.cvx.program import ConicProgram
 from npkl_models.cvx.search import Raw
-from npkl_models.linalg import Array
+from npkl_models.linalg import UNIT, Array, Matrix
 from npkl_models.model.scale import FAINT
 
 
@@ -27,10 +27,11 @@ def judge(
     started = time.perf_counter()
     if raw.status in ("infeasible", "unbounded"):
         found = _ray(program, raw, "given", budget)
-        if found.rigour != "proved" and budget > 0:
+        if found.rigour != kernel.PROVED and budget > 0:
             again = search.solve(program, budget)
-            other = _ray(program, again, "a solve", budget) if again.status == raw.status else found
-            found = other if other.rigour == "proved" else found
+            claims = again.status in ("infeasible", "unbounded")
+            other = _ray(program, again, "a solve", budget) if claims else found
+            found = other if other.rigour == kernel.PROVED else found
     else:
         found = _optimal(program, raw, value, tol, budget)
     return _timed(found, started)
@@ -50,7 +51,7 @@ def _optimal(
     upper = best_upper(program, x)
     if gap > tol and budget > 0:
         own = search.solve(program, budget)
-        if own.status == "infeasible" and _ray(program, own, "", budget).rigour == "proved":
+        if own.status == "infeasible" and _ray(program, own, "", budget).rigour == kernel.PROVED:
             lower, gap, source = np.inf, np.inf, "a solve"
         elif np.isfinite(own.z).all() and own.status != "unbounded":
             more, better = best_lower(program, own.z, own.x, value, tol)
@@ -105,8 +106,10 @@ def best_lower(program: ConicProgram, z: Array, x: Array, value: float, tol: flo
 
 def best_upper(program: ConicProgram, x: Array) -> float:
     """The value of a feasible point near x; inf without proof."""
-    side = search.primal_side(program)
-    return -side.best(x)[0] if side is not None and np.isfinite(x).all() else np.inf
+    if not np.isfinite(x).all():
+        return np.inf
+    side, x = search.primal_side(program, x)
+    return -side.best(x)[0] if side is not None else np.inf
 
 
 def idle(program: ConicProgram, z: Array, x: Array) -> Array:
@@ -128,21 +131,37 @@ def _towards_middle(program: ConicProgram, own: Raw, budget: float) -> tuple[flo
     if side is None or side.equations.factor is None:
         return -np.inf, own.z
     centre = side.moved(np.concatenate([search.middle(program, own.x, budget), w]))
-    if not np.isfinite(centre).all() or side.program.least(side.inside(centre)).min(initial=np.inf) <= 0:
+    if not np.isfinite(centre).all() or side.least(centre).min(initial=np.inf) <= 0:
         return -np.inf, own.z
     value, u = side.along(side.moved(np.concatenate([own.z, w])), centre, False)
     return value, u[: program.b.size]
 
 
 def _gap(program: ConicProgram, x: Array, z: Array, value: float, lower: float) -> float:
-    """The distance of value and bound relative to both, and to a faint part of what they are sums of."""
+    """The distance of value and bound relative to both, and to a faint part of what they are sums of.
+
+    The faint part speaks where the optimum is next to zero. It is the smaller one of two sums, since a
+    point alone, or dual variables alone, may be of any size.
+    """
     if not np.isfinite(lower):
         return np.inf
-    squares = 0.0 if program.P is None else 0.5 * float(np.abs(x) @ (abs(program.P) @ np.abs(x)))
-    point = float(np.abs(program.c) @ np.abs(x)) + squares
-    duals = float(np.abs(program.b) @ np.abs(z)) + squares
-    unit = abs(value) + abs(lower) + FAINT * min(point, duals)
-    return abs(value - lower) / unit if value != lower else 0.0
+    if value == lower:
+        return 0.0
+    P = sp.csr_array((x.size, x.size)) if program.P is None else program.P
+    squares = 0.5 * float(np.abs(x) @ (abs(P) @ np.abs(x)))
+    point = float(np.abs(program.c) @ units(program.A, program.b, x)) + squares
+    duals = float(np.abs(program.b) @ units(program.A.T, program.c + P @ x, z)) + squares
+    return abs(value - lower) / (abs(value) + abs(lower) + FAINT * min(point, duals))
+
+
+def units(A: Matrix, b: Array, x: Array) -> Array:
+    """What counts as a size of each number: its own, or what the least of its rows compares it with."""
+    entry = sp.coo_array(A)
+    (row, column), a = entry.coords, np.abs(entry.data)
+    size = np.abs(b) + abs(A) @ np.abs(x)
+    least = np.full(x.size, np.inf)
+    np.minimum.at(least, column, size[row] / a)
+    return np.maximum(np.abs(x), np.where(np.isfinite(least), least, 0.0))
 
 
 def _nearby(program: ConicProgram, z: Array, x: Array) -> tuple[float, float]:
@@ -158,13 +177,20 @@ def _nearby(program: ConicProgram, z: Array, x: Array) -> tuple[float, float]:
 
 def _ray(program: ConicProgram, raw: Raw, source: str, budget: float) -> CvxpyCertificate:
     """The certificate of a claim that nothing is feasible, or that nothing bounds the objective."""
-    if raw.status == "infeasible":
-        proved, end = infeasible(program, raw.z), np.inf
-    else:
-        proved, end = _unbounded(program, raw.x, budget), -np.inf
-    rigour = kernel.PROVED if proved else "none"
+    status, proved = raw.status, False
+    if status == "infeasible":
+        proved = infeasible(program, raw.z)
+    elif budget > 0:
+        point = search.solve(search.inward(program), budget)
+        ray = np.delete(point.z, program.at)
+        if point.status == "infeasible" or point.x[-1] < 0:
+            proved = infeasible(program, ray)
+            status = "infeasible" if proved else status
+        proved = proved or _unbounded(program, raw.x, point.x[:-1])
+    end = np.inf if status == "infeasible" else -np.inf
     ends = (end, end) if proved else (-np.inf, np.inf)
-    return CvxpyCertificate(raw.status, end, *ends, 0.0 if proved else np.inf, 0.0, rigour, end, 0.0, source)
+    gap, rigour = (0.0, kernel.PROVED) if proved else (np.inf, "none")
+    return CvxpyCertificate(status, end, *ends, gap, 0.0, rigour, end, 0.0, source)
 
 
 def infeasible(program: ConicProgram, z: Array) -> bool:
@@ -183,13 +209,12 @@ def infeasible(program: ConicProgram, z: Array) -> bool:
     return False
 
 
-def _unbounded(program: ConicProgram, d: Array, budget: float) -> bool:
-    if d.size != program.c.size or not np.isfinite(d).all() or not d.any():
+def _unbounded(program: ConicProgram, d: Array, inner: Array) -> bool:
+    """Whether a direction near d, and a point near another one, prove that the objective has no bound."""
+    if d.size != program.c.size or not (np.isfinite(d).all() and np.isfinite(inner).all() and d.any()):
         return False
-    inner, point = search.feasible(program, budget), search.primal_side(program)
-    if point is None or not np.isfinite(inner).all():
-        return False
-    value, x = point.best(inner)
+    point, inner = search.primal_side(program, inner)
+    value, x = point.best(inner) if point is not None else (-np.inf, inner)
     if not np.isfinite(value):
         return False
     side = search.direction_side(program, x)
@@ -205,51 +230,68 @@ def _unbounded(program: ConicProgram, d: Array, budget: float) -> bool:
 def violation(program: ConicProgram, x: Array) -> float:
     """The most by which x misses a constraint, relative to the numbers of that constraint.
 
-    A constraint whose constant is not zero is measured by it. Otherwise its numbers may all be as small as
-    what is missed. Then the miss is measured by what moving one of its variables would change in the other
-    constraints and in the objective.
+    A constraint whose constant is not zero is measured by it. Another one may have nothing but tiny numbers,
+    as t >= |x| has where x is zero but for rounding. With zeros in their place it holds, so it is missed by no
+    more than what zeros change in the rest.
     """
-    m = program.b.size
     if not np.isfinite(x).all():
         return np.inf
-    s, size = program.b - program.A @ x, abs(program.A) @ np.abs(x)
-    lack, own = np.zeros(m), np.where(program.b != 0, np.abs(program.b), size)
+    s, own = program.b - program.A @ x, _constants(program, x)
+    size = np.abs(program.b) + abs(program.A) @ np.abs(x)
+    lack = np.zeros(s.size)
     lack[: program.zero] = np.abs(s[: program.zero])
     lack[program.zero : program.at] = np.maximum(-s[program.zero : program.at], 0.0)
-    context = np.abs(program.b) + size
-    for k, cone in enumerate(program.cones):
-        inside = program.least(s)[program.nonneg + k]
-        if cone.kind == "psd":
-            j, i = np.tril_indices(cone.order)
-            root = np.sqrt(context[cone.rows][i == j])
-            context[cone.rows] = np.where(i == j, 1.0, np.sqrt(2.0)) * root[i] * root[j]
-        some = program.b[cone.rows].any()
-        own[cone.rows] = np.max(np.abs(program.b[cone.rows])) if some else np.max(size[cone.rows], initial=0.0)
-        lack[cone.rows] = 0.0
-        lack[cone.rows.start] = max(-inside, 0.0)
-    if not lack.any():
-        return 0.0
-    share = np.divide(lack, own, out=np.where(lack > 0, np.inf, 0.0), where=own > 0)
-    loose = np.flatnonzero((share > 0) & (program.b == 0))
-    if loose.size:
-        share[loose] = np.minimum(share[loose], _elsewhere(program, x, lack, context, loose))
-    return float(np.max(share))
+    zeros = _changed_by_zeros(program, x, own, size)
+    for inside, cone in zip(program.least(s)[program.nonneg :], program.cones, strict=True):
+        rows, first = cone.rows, cone.rows.start
+        lack[first] = max(-inside, 0.0)
+        own[first], size[first], zeros[first] = (np.max(v[rows]) for v in (own, size, zeros))
+    missed = np.flatnonzero(lack)
+    own, size = own[missed], size[missed]
+    unit = np.where(own > 0, own, size)
+    share = np.divide(lack[missed], unit, out=np.full(unit.size, np.inf), where=unit > 0)
+    share = np.where(own > 0, share, np.minimum(share, zeros[missed]))
+    return float(np.max(share, initial=0.0))
 
 
-def _elsewhere(program: ConicProgram, x: Array, lack: Array, size: Array, rows: Array) -> Array:
-    """What curing the misses of rows by one variable each changes in all other rows, relative to their numbers."""
+def _constants(program: ConicProgram, x: Array) -> Array:
+    """The sizes of the constants; zero for those that are rounding beside the numbers of their row."""
+    size = np.abs(program.b) + abs(program.A) @ np.abs(x)
+    return np.where(np.abs(program.b) > UNIT * size, np.abs(program.b), 0.0)
+
+
+def _changed_by_zeros(program: ConicProgram, x: Array, own: Array, size: Array) -> Array:
+    """For each row the most that zeros in place of its variables change in any row, relative to its numbers.
+
+    A row without a constant does not count where zeros for all its variables change little elsewhere. The
+    numbers of a cone are compared with the first one, or with the diagonal, unless that may be zero itself.
+    """
     slope = program.c if program.P is None else program.c + program.P @ x
-    G = sp.csr_array(sp.vstack([program.A, slope[None, :]]))
-    every = np.append(size, float(np.abs(slope) @ np.abs(x)))
-    unit = np.divide(1.0, every, out=np.full(every.size, np.inf), where=every > 0)
-    out = np.full(rows.size, np.inf)
-    columns = sp.csc_array(G)
-    for k, i in enumerate(rows):
-        own = G[[i]]
-        for j, a in zip(own.indices, own.data, strict=True):
-            at = slice(columns.indptr[j], columns.indptr[j + 1])
-            others = columns.indices[at] != i
-            if a and others.any():
-                change = np.abs(columns.data[at] / a)[others] * lack[i] * unit[columns.indices[at][others]]
-                out[k] = min(out[k], float(np.max(change)))
-    return out
+    entry = sp.coo_array(sp.vstack([program.A, slope[None, :]]))
+    (row, column), part = entry.coords, np.abs(entry.data * x[entry.coords[1]])
+    every, own = (np.append(v, end) for v, end in ((size, np.abs(slope) @ np.abs(x)), (own, 1.0)))
+    share = np.divide(part, every[row], out=np.zeros(part.size), where=every[row] > 0)
+    change, alone = np.zeros(x.size), own == 0
+    np.maximum.at(change, column[~alone[row]], share[~alone[row]])
+
+    def most() -> Array:
+        found = np.zeros(every.size)
+        np.maximum.at(found, row, change[column])
+        return found
+
+    cap, unit = most(), every.copy()
+    for cone in program.cones:
+        if cone.kind == "soc":
+            i = j = np.zeros(cone.order, dtype=int)
+            heads = np.array([cone.rows.start])
+        else:
+            j, i = np.tril_indices(cone.order)
+            heads = cone.rows.start + np.flatnonzero(i == j)
+        root, may = np.sqrt(every[heads]), np.where(alone[heads], cap[heads], np.inf)
+        unit[cone.rows] = np.maximum(every[cone.rows], root[i] * root[j])
+        beside = np.ones(i.size, dtype=bool)
+        beside[heads - cone.rows.start] = False
+        cap[cone.rows] = np.where(beside, np.minimum(may[i], may[j]), cap[cone.rows])
+    share = np.divide(part, unit[row], out=np.zeros(part.size), where=unit[row] > 0)
+    np.maximum.at(change, column[alone[row]], np.minimum(share, cap[row])[alone[row]])
+    return most()[:-1]

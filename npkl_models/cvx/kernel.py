@@ -26,7 +26,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from npkl_models.cvx.program import ConicProgram, smat
-from npkl_models.linalg import UNIT, Array, Index, Matrix, definite_lu, gamma
+from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix, definite_lu, gamma
+from npkl_models.linalg.twofold import exact_product
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.factorisation import by_cholesky, eigenvalue_floor
 
@@ -91,6 +92,8 @@ class Equations:
     @cached_property
     def factor(self) -> object:
         """A factorisation of F F' for solving; None if it fails."""
+        if not np.isfinite(self.F.data).all():
+            return None
         if sp.issparse(self.gram):
             return definite_lu(self.gram)
         try:
@@ -170,13 +173,13 @@ def independent(rows: Matrix, right: Array) -> Index | None:
     key = S @ np.random.default_rng(0).standard_normal(S.shape[1])
     _, chosen, which = np.unique(np.stack([key, counts[some]]), axis=1, return_index=True, return_inverse=True)
     heir = chosen[which.ravel()]
-    apart = np.diff(_without_zeros(S - S[heir]).indptr) > 0  # numbers that share a key by chance
+    apart = np.diff(without_zeros(S - S[heir]).indptr) > 0  # numbers that share a key by chance
     if (asked[~apart] != asked[heir[~apart]]).any():
         return None
     return np.sort(some[apart | (heir == np.arange(some.size))])
 
 
-def _without_zeros(S: Matrix) -> sp.csr_array:
+def without_zeros(S: Matrix) -> sp.csr_array:
     S = sp.csr_array(S)
     S.eliminate_zeros()
     return S
@@ -219,10 +222,10 @@ def curvature(program: ConicProgram) -> float:
         return 0.0
     if (P - P.T).count_nonzero():
         return np.inf
-    off = _without_zeros(P - sp.diags_array(P.diagonal()))
+    off = without_zeros(P - sp.diags_array(P.diagonal()))
     if not off.nnz:
         return max(0.0, -float(np.min(P.diagonal())))
-    touched = np.flatnonzero(np.diff(_without_zeros(P).indptr))
+    touched = np.flatnonzero(np.diff(without_zeros(P).indptr))
     D = P[touched][:, touched].toarray()
     floor = eigenvalue_floor(D)
     if floor > 0:
@@ -265,7 +268,7 @@ def lower_bound(
         square, more, extra = _curved(P, w, weight[z.size :], radius)
         slope, terms = np.append(slope, more), [*terms, square]
         eps = curvature(program)
-        beta = (boxes if boxes is not None else np.full(f.size, np.inf))[np.diff(_without_zeros(P).indptr) > 0]
+        beta = (boxes if boxes is not None else np.full(f.size, np.inf))[np.diff(without_zeros(P).indptr) > 0]
         extra += 0.5 * eps * float(beta @ beta) * (1 + gamma(beta.size + 4)) if eps else 0.0
     paid = reach_of(slope[None, :], weight, radius)[0] * (1 + gamma(u.size + 8)) + extra
     if boxes is not None and shut.any():
@@ -313,12 +316,30 @@ def upper_bound(program: ConicProgram, x: Array, weight: Array | None = None) ->
 
 
 def _on_equations(program: ConicProgram, x: Array, weight: Array, right: Array) -> float:
-    """The radius within which an x exists that meets the equations with these right-hand sides."""
+    """The radius within which an x exists that meets the equations with these right-hand sides.
+
+    An equation of one number that may not move must hold exactly: its product has no rounding then.
+    """
     rows = sp.csr_array(program.A[: program.zero])
-    kept = independent(rows, right)
+    held = held_rows(rows, weight)
+    product = exact_product(rows.data[rows.indptr[:-1][held]], x[rows.indices[rows.indptr[:-1][held]]])
+    if (product.low != 0).any() or (product.high != right[held]).any():
+        return np.inf
+    rest = np.flatnonzero(~held)
+    kept = independent(rows[rest], right[rest])
     if kept is None:
         return np.inf
+    kept = rest[kept]
     return Equations(sp.csr_array(rows[kept]), weight).radius(missed(rows[kept], x, right[kept]).most)
+
+
+def held_rows(rows: Matrix, weight: Array) -> Mask:
+    """Which rows have one number, and one that may not move."""
+    rows = sp.csr_array(rows)
+    one = np.diff(rows.indptr) == 1
+    found = one.copy()
+    found[one] = weight[rows.indices[rows.indptr[:-1][one]]] == 0
+    return found
 
 
 def no_point(
@@ -334,7 +355,7 @@ def no_bound(program: ConicProgram, d: Array, x: Array, weight: Array) -> bool:
     d must be zero, and stay so (weight 0), where the objective is curved.
     """
     if program.P is not None:
-        bent = np.diff(_without_zeros(program.P).indptr) > 0
+        bent = np.diff(without_zeros(program.P).indptr) > 0
         if d[bent].any() or weight[bent].any():
             return False
     radius = _on_equations(program, d, weight, np.zeros(program.zero))

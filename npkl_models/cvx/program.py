@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -30,8 +29,9 @@ class ConicProgram:
     """Minimise x'Px/2 + c'x + offset with b - A x in zero x nonnegative x second-order x semidefinite cones.
 
     A semidefinite cone holds the upper triangle, column by column, with off-diagonal entries times the root
-    of two. The rows of the cones are those that CVXPY hands to a solver, in floating point: they are the
-    program as written.
+    of two. The rows are those that CVXPY hands to a solver, in floating point: they are the program as
+    written. Bounds on variables are inequalities. (CVXPY would hand them over apart to a solver that takes
+    them, but adds bounds of its own then, and those of CVXPY 1.9 are wrong for the hinge.)
     """
 
     A: sp.csr_array  # (rows, variables)
@@ -43,8 +43,6 @@ class ConicProgram:
     psd: list[int]  # orders of the semidefinite cones
     P: sp.csr_array | None = None  # None for a linear objective
     offset: float = 0.0
-    fixed: int = 0  # number of the last equations that are bounds on variables
-    bounds: int = 0  # number of the last inequalities that are
 
     @classmethod
     def of_data(
@@ -59,41 +57,16 @@ class ConicProgram:
         soc, psd = ([int(k) for k in sizes] for sizes in (dims.soc, dims.psd))
         place, unit = triangles(b.size - sum(k * (k + 1) // 2 for k in psd), psd, kind, scaled)
         A, b = sp.csr_array(A[place] * unit[:, None]), b[place] * unit
-        low, high = (_ends(data.get(key), c.size) for key in (s.LOWER_BOUNDS, s.UPPER_BOUNDS))
-        zero, at, every = int(dims.zero), int(dims.zero + dims.nonneg), sp.eye_array(c.size, format="csr")
-        same = low == high
-        below, above = np.isfinite(low) & ~same, np.isfinite(high) & ~same
-        A = sp.vstack([A[:zero], every[same], A[zero:at], -every[below], every[above], A[at:]], format="csr")
-        b = np.concatenate([b[:zero], low[same], b[zero:at], -low[below], high[above], b[at:]])
-        fixed, bounds = int(same.sum()), int(below.sum() + above.sum())
         P = data.get(s.P)
         P = None if P is None or not sp.csr_array(P).count_nonzero() else sp.csr_array(P)
         A.sum_duplicates()
         A.eliminate_zeros()
-        sizes = zero + fixed, int(dims.nonneg) + bounds
-        return cls(A, b, c, *sizes, soc, psd, P, offset, fixed, bounds)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows that CVXPY knows: all but the bounds on variables."""
-        return self.b.size - self.fixed - self.bounds
+        return cls(A, b, c, int(dims.zero), int(dims.nonneg), soc, psd, P, offset)
 
     @property
     def at(self) -> int:
         """The first row after equations and inequalities."""
         return self.zero + self.nonneg
-
-    def known(self, z: Array) -> Array:
-        """Dual variables without those of the bounds on variables."""
-        return np.concatenate([z[: self.zero - self.fixed], z[self.zero : self.at - self.bounds], z[self.at :]])
-
-    def widened(self, z: Array) -> Array:
-        """Dual variables of all rows from those that CVXPY knows; those of bounds on variables are unknown."""
-        if not self.fixed + self.bounds:
-            return z
-        ends = self.zero - self.fixed, self.at - self.bounds - self.fixed
-        parts = z[: ends[0]], np.zeros(self.fixed), z[ends[0] : ends[1]], np.zeros(self.bounds), z[ends[1] :]
-        return np.concatenate(parts)
 
     @cached_property
     def cones(self) -> tuple[Cone, ...]:
@@ -130,6 +103,8 @@ class ConicProgram:
         s[self.zero : self.at] = np.maximum(s[self.zero : self.at], 0.0)
         for cone in self.cones:
             own = s[cone.rows]
+            if not np.isfinite(own).all():
+                continue
             if cone.kind == "psd":
                 values, vectors = np.linalg.eigh(smat(own, cone.order))
                 s[cone.rows] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
@@ -145,12 +120,11 @@ class ConicProgram:
         square = 0.0 if self.P is None else 0.5 * float(x @ (self.P @ x))
         return square + float(self.c @ x) + self.offset
 
-    def rows_of(self) -> Iterator[tuple[int, slice]]:
-        """For each cone its number among the results of `least`, and its rows."""
-        for k in range(self.nonneg):
-            yield k, slice(self.zero + k, self.zero + k + 1)
-        for k, cone in enumerate(self.cones):
-            yield self.nonneg + k, cone.rows
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """The rows of each inequality and cone, in the order of `least`."""
+        one = (slice(i, i + 1) for i in range(self.zero, self.at))
+        return (*one, *(cone.rows for cone in self.cones))
 
 
 def triangles(first: int, orders: list[int], kind: Any, scaled: bool) -> tuple[Index, Array]:
@@ -183,9 +157,6 @@ def smat(x: Array, order: int) -> Array:
 
 
 def _lowest(x: Array, order: int) -> float:
-    return float(np.linalg.eigvalsh(smat(x, order))[0]) if order else np.inf
+    finite = bool(np.isfinite(x).all())
+    return float(np.linalg.eigvalsh(smat(x, order))[0]) if order and finite else np.inf if finite else -np.inf
 
-
-def _ends(given: Any, size: int) -> Array:
-    """Bounds on all variables; NaN where there are none."""
-    return np.full(size, np.nan) if given is None else np.asarray(given, dtype=float).ravel()

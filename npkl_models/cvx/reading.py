@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +29,6 @@ class Rows(ConicSolver):  # type: ignore[misc]
     """A solver that solves nothing: CVXPY states a problem for it in the form of `ConicProgram`."""
 
     SUPPORTED_CONSTRAINTS = CONES
-    BOUNDED_VARIABLES = True
     PSD_TRIANGLE_KIND = TriangleKind.UPPER
     PSD_SQRT2_SCALING = True
 
@@ -87,7 +88,8 @@ def stated(problem: Any, quadratic: bool = True) -> Stated:
         raise ProblemError("a problem of CVXPY must have a variable, got constants alone")
     own = cvxpy.Problem(problem.objective, problem.constraints)  # the caches of the given one stay as they are
     try:
-        data, chain, inverse = own.get_problem_data(Rows(quadratic))
+        with _without_values(problem):  # CVXPY refuses values outside bounds while it states a problem
+            data, chain, inverse = own.get_problem_data(Rows(quadratic))
     except cvxpy.error.DCPError as error:
         raise ProblemError(f"a problem of CVXPY must follow its rules of convexity, got: {error}") from error
     except cvxpy.error.ParameterError as error:
@@ -100,6 +102,19 @@ def stated(problem: Any, quadratic: bool = True) -> Stated:
         raise ProblemError(f"the numbers of a problem of CVXPY must be finite, got: {error}") from error
     program = ConicProgram.of_data(data, float(inverse[-1][s.OFFSET]))
     return Stated(problem, program, data[s.PARAM_PROB], chain, inverse)
+
+
+@contextmanager
+def _without_values(problem: Any) -> Iterator[None]:
+    """Variables without values, which come back after the block."""
+    kept = [(v, v.value) for v in problem.variables()]
+    for v, _ in kept:
+        v.save_value(None)
+    try:
+        yield
+    finally:
+        for v, value in kept:
+            v.save_value(value)
 
 
 def variables_in(door: Stated) -> tuple[Array, Mask]:
@@ -159,12 +174,14 @@ def completed(program: ConicProgram, x: Array, open_: Mask, budget: float) -> Ar
     inner = replace(
         program, A=sp.csr_array(A[rows]), b=(program.b - program.A @ x)[rows], c=c[open_],
         P=None if P is None or not P.count_nonzero() else sp.csr_array(P), zero=int(touched[:at].sum()),
-        nonneg=int(touched[at : program.at].sum()), fixed=0, bounds=0,
+        nonneg=int(touched[at : program.at].sum()),
         soc=[cone.order for cone in program.cones if cone.kind == "soc" and touched[cone.rows].any()],
         psd=[cone.order for cone in program.cones if cone.kind == "psd" and touched[cone.rows].any()],
     )  # fmt: skip
-    found = search.solve(inner, budget, sharp=False)
-    x[open_] = found.x if found.status == "optimal" else search.feasible(inner, budget)
+    found = search.solve(inner, budget)
+    if found.status != "optimal":
+        found = search.solve(inner, budget, sharp=False)
+    x[open_] = found.x if found.status == "optimal" else search.solve(search.inward(inner), budget).x[:-1]
     return x
 
 
@@ -177,8 +194,8 @@ def duals_in(door: Stated) -> Array | None:
         ids = inverse[2] if isinstance(step, CvxAttr2Constr) and inverse else getattr(inverse, "cons_id_map", None)
         if isinstance(ids, dict):
             known = {new: known[old] for old, new in ids.items() if old in known}
-    parts, sizes = [], (door.program.fixed, door.program.bounds)
-    if any(sizes) or any(c.id not in known for c in door.conic.constraints):
+    parts = []
+    if any(c.id not in known for c in door.conic.constraints):
         return None
     for c in door.conic.constraints:
         value = known[c.id]

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.cvx import kernel
-from npkl_models.cvx.kernel import Equations, independent, missed
+from npkl_models.cvx.kernel import Equations, independent, missed, without_zeros
 from npkl_models.cvx.program import ConicProgram
-from npkl_models.linalg import TINY, Array, Matrix
+from npkl_models.linalg import TINY, Array, Mask, Matrix
 
 FREE = 2.0**10  # how much more readily the multipliers of equations move than the numbers in cones
 TURNS = 4  # times that a move is made longer if the kernel refuses it
@@ -46,6 +46,11 @@ class Side:
     inside: Callable[[Array], Array]  # the vector in the cones
     outward: Callable[[Array], Array]  # the u whose vector comes next to a given one, homogeneous equations met
     try_: Callable[[Array], float]  # the kernel's judgement, larger is better; -inf for none
+    alive: Mask  # which inequalities and cones move with u
+
+    def least(self, u: Array) -> Array:
+        """How far u is inside the cones that move."""
+        return self.program.least(self.inside(u))[self.alive]
 
     def moved(self, u: Array) -> Array:
         """u on its equations, in two steps of least squares."""
@@ -55,6 +60,7 @@ class Side:
             u = u + self.equations.step(missed(self.equations.E, u, self.f).value)
         return u
 
+    @np.errstate(all="ignore")
     def best(self, u: Array) -> tuple[float, Array]:
         """The best judgement, and the vector that has it."""
         u = self.moved(u)
@@ -83,21 +89,18 @@ class Side:
 
     def _lacks(self, u: Array, d: Array) -> tuple[Array, Array]:
         """What each cone lacks at u, with what its rounding needs, and what it gains by d."""
-        program = self.program
-        s, into = self.inside(u), program.least(self.inside(d))
-        need = np.zeros(into.size)
+        s, into = self.inside(u), self.least(d)
         scale = np.finfo(float).eps * self.equations.E.shape[0] ** 0.5 / min(self.equations.sigma, 1.0)
         scale *= float(np.linalg.norm(u)) or 1.0
-        for k, rows in program.rows_of():
-            own = float(np.linalg.norm(s[rows])) * (rows.stop - rows.start) ** 0.5
-            need[k] = 8 * np.finfo(float).eps * own + 8 * scale
-        return need - program.least(s), into
+        own = np.array([np.linalg.norm(s[rows]) * (rows.stop - rows.start) ** 0.5 for rows in self.program.parts])
+        need = 8 * np.finfo(float).eps * own[self.alive] + 8 * scale
+        return need - self.least(u), into
 
     def _ways(self, u: Array) -> Iterator[tuple[Array, bool]]:
         """Rays and centres: the identity of the cones on the equations, or points that alternate with it."""
         e = self.program.identity
         d = self.outward(e)
-        least = self.program.least(self.inside(d))
+        least = self.least(d)
         if not least.size:
             return
         if least.min() > INNER * float(np.max(np.abs(d), initial=TINY)):
@@ -115,10 +118,9 @@ class Side:
         target = margin
         for _ in range(PROJECTIONS):
             u = self.moved(u + self.outward(target - self.inside(u)))
-            s = self.inside(u)
-            if self.program.least(s).min() > 0:
+            if self.least(u).min() > 0:
                 return u
-            target = self.program.projected(s - margin / 2) + margin / 2
+            target = self.program.projected(self.inside(u) - margin / 2) + margin / 2
         return None
 
 
@@ -145,12 +147,25 @@ def dual_side(program: ConicProgram, still: Array | None = None, costs: bool = T
         found = kernel.lower_bound(program, u, weight, costs=costs)
         return found if boxes is None else max(found, kernel.lower_bound(program, u, weight, costs=costs, boxes=boxes))
 
-    return Side(program, equations, f[kept], lambda u: u[:m], outward, judge)
+    return Side(program, equations, f[kept], lambda u: u[:m], outward, judge, _moving(program, weight[:m] > 0))
 
 
-def primal_side(program: ConicProgram) -> Side | None:
-    """The side of points: the equations of the program, and b - A x in the other cones."""
-    return _points(program, program.b, np.ones(program.c.size), lambda x: -kernel.upper_bound(program, x))
+def _moving(program: ConicProgram, rows: Mask) -> Mask:
+    """Which inequalities and cones have a row that moves."""
+    return np.array([bool(rows[part].any()) for part in program.parts], dtype=bool)
+
+
+def primal_side(program: ConicProgram, x: Array) -> tuple[Side | None, Array]:
+    """The side of points, and x with the numbers that equations of one number fix.
+
+    The equations of the program hold, and b - A x lies in the other cones.
+    """
+    rows, weight, x = sp.csr_array(program.A[: program.zero]), np.ones(program.c.size), x.copy()
+    one = np.flatnonzero(np.diff(rows.indptr) == 1)
+    at = rows.indices[rows.indptr[:-1][one]]
+    x[at] = program.b[one] / rows.data[rows.indptr[:-1][one]]
+    weight[at] = 0.0
+    return _points(program, program.b, weight, lambda x: -kernel.upper_bound(program, x, weight)), x
 
 
 def direction_side(program: ConicProgram, x: Array) -> Side | None:
@@ -167,12 +182,17 @@ def direction_side(program: ConicProgram, x: Array) -> Side | None:
 
 def _points(program: ConicProgram, b: Array, weight: Array, judge: Callable[[Array], float]) -> Side | None:
     E = sp.csr_array(program.A[: program.zero])
-    kept = independent(E, b[: program.zero])
+    free = np.flatnonzero(~kernel.held_rows(E, weight))
+    kept = independent(E[free], b[free])
     if kept is None:
         return None
-    rows = sp.csr_array(E[kept])
-    inner = sp.csr_array(program.A[program.zero :])
-    solve = _saddle(inner * weight, rows * weight)
+    kept = free[kept]
+    rows, inner = sp.csr_array(E[kept]), sp.csr_array(program.A[program.zero :])
+    try:
+        solve = _saddle(inner * weight, rows * weight)
+    except RuntimeError:  # a singular matrix
+        return None
+    moving = np.diff(without_zeros(program.A * weight).indptr) > 0
 
     def inside(x: Array) -> Array:
         return np.asarray(b - program.A @ x)
@@ -180,7 +200,7 @@ def _points(program: ConicProgram, b: Array, weight: Array, judge: Callable[[Arr
     def outward(s: Array) -> Array:  # the v whose -A v in the cones is next to s
         return weight * solve(np.asarray(weight * (inner.T @ -s[program.zero :])))
 
-    return Side(program, Equations(rows, weight), b[: program.zero][kept], inside, outward, judge)
+    return Side(program, Equations(rows, weight), b[kept], inside, outward, judge, _moving(program, moving))
 
 
 def _saddle(inner: Matrix, rows: Matrix) -> Callable[[Array], Array]:
@@ -229,13 +249,8 @@ def inward(program: ConicProgram) -> ConicProgram:
     A = sp.hstack([program.A, sp.csr_array(program.identity[:, None])], format="csr")
     return replace(
         program, A=sp.csr_array(sp.vstack([A[:at], top, A[at:]])), b=np.insert(program.b, at, 1.0),
-        c=np.append(np.zeros(n), -1.0), P=None, offset=0.0, nonneg=program.nonneg + 1, fixed=0, bounds=0,
+        c=np.append(np.zeros(n), -1.0), P=None, offset=0.0, nonneg=program.nonneg + 1,
     )  # fmt: skip
-
-
-def feasible(program: ConicProgram, time_limit: float) -> Array:
-    """The point of `inward`."""
-    return solve(inward(program), time_limit).x[:-1]
 
 
 def middle(program: ConicProgram, w: Array, time_limit: float) -> Array:

@@ -65,7 +65,6 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
     MIP_CAPABLE = False
     SUPPORTED_CONSTRAINTS = (*ConicSolver.SUPPORTED_CONSTRAINTS, SOC, SvecPSD)
     REQUIRES_CONSTR = False
-    BOUNDED_VARIABLES = True
     PSD_TRIANGLE_KIND = TriangleKind.UPPER
     PSD_SQRT2_SCALING = True
 
@@ -148,14 +147,14 @@ def _anywhere(program: ConicProgram, options: dict[str, Any], verbose: bool) -> 
         return answer
     missed = violation(program, x[:-1])
     words = s.OPTIMAL if missed <= USUAL else s.OPTIMAL_INACCURATE if missed <= ROUGH else s.SOLVER_ERROR
-    return Answer(words, x[:-1], program.known(np.zeros(z.size)), 0.0, solution)
+    return Answer(words, x[:-1], np.zeros(z.size), 0.0, solution)
 
 
 def _infeasible(program: ConicProgram, z: Array, solution: Solution | None) -> Answer:
     """INFEASIBLE, if the ray is one of the program's own numbers."""
     if not (infeasible(program, z) or is_ray(program, z)):
         return Answer(s.SOLVER_ERROR, solution=solution)
-    return Answer(s.INFEASIBLE, z=program.known(z), solution=solution)
+    return Answer(s.INFEASIBLE, z=z, solution=solution)
 
 
 def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) -> Answer:
@@ -176,7 +175,7 @@ def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) 
         words = s.SOLVER_ERROR
     elif words == s.OPTIMAL_INACCURATE and missed <= SHARP and apart <= USUAL:  # there is no interior
         words = s.OPTIMAL
-    return Answer(words, x, program.known(z), value, solution)
+    return Answer(words, x, z, value, solution)
 
 
 def problem_of(problem: Any, cls: type[S]) -> S:
