@@ -15,7 +15,7 @@ from cvxpy.reductions.solvers.defines import INSTALLED_SOLVERS, SOLVER_MAP_CONIC
 from npkl_models.cvx.translation import translated
 from npkl_models.cvx import kernel, reading
 from npkl_models.cvx.certificate import CvxpyCertificate
-from npkl_models.cvx.judge import judge, units
+from npkl_models.cvx.judge import compared, judge, units
 from npkl_models.cvx.program import ConicProgram, triangles
 from npkl_models.cvx.search import Raw
 from npkl_models.cvx.solver import InteriorSolver, answer_of
@@ -237,7 +237,7 @@ def _refuse_contradiction(
 ) -> None:
     """CVXPY's own value and misses must be those that were read."""
     read = program.objective(x)
-    size = abs(value) + abs(read) + abs(program.offset) + float(np.abs(program.c) @ units(program.A, program.b, x))
+    size = abs(value) + abs(read) + abs(program.offset) + float(np.abs(program.c) @ units(program.A, compared(program, x), x))
     if found.violation <= AGREES and abs(read - value) > AGREES * size:
         raise ProblemError(f"the objective must be read as CVXPY computes it: {value:.10g}, got {read:.10g}")
     sizes = float(np.max(np.abs(program.b), initial=0.0) + np.max(abs(program.A) @ np.abs(x), initial=0.0))

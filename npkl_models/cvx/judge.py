@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from npkl_models.cvx import kernel, search
 from npkl_models.cvx.certificate import CvxpyCertificate
-from npkl_models.cvx.program import ConicProgram
+from npkl_models.cvx.program import Cone, ConicProgram
 from npkl_models.cvx.search import Raw
-from npkl_models.linalg import UNIT, Array, Matrix
+from npkl_models.linalg import UNIT, Array, Index, Matrix
 from npkl_models.model.scale import FAINT
 
 
@@ -47,7 +47,7 @@ def _optimal(
     x = raw.x
     value = program.objective(x) if value is None else value
     lower, z = best_lower(program, raw.z, x, value, tol)
-    gap, source = _gap(program, x, z, value, lower), "given"
+    gap, source = relative_gap(program, x, z, value, lower), "given"
     upper = best_upper(program, x)
     if gap > tol and budget > 0:
         own = search.solve(program, budget)
@@ -59,7 +59,7 @@ def _optimal(
                 more, better = _towards_middle(program, own, budget)
             if more > lower:
                 lower, z, source = more, better, "a solve"
-                gap = _gap(program, x, z, value, lower)
+                gap = relative_gap(program, x, z, value, lower)
             upper = min(upper, best_upper(program, own.x))
     missed = violation(program, x)
     if np.isfinite(lower):
@@ -95,7 +95,7 @@ def best_lower(program: ConicProgram, z: Array, x: Array, value: float, tol: flo
         weight = np.ones(u.size)
         offer(u, kernel.lower_bound(program, u, weight, boxes=box))
     for still in (None, idle(program, z, x)):
-        if _gap(program, x, best[1], value, best[0]) <= tol / 10 or (still is not None and not still.any()):
+        if relative_gap(program, x, best[1], value, best[0]) <= tol / 10 or (still is not None and not still.any()):
             break
         side = search.dual_side(program, still, boxes=box if known else None)
         if side is not None:
@@ -137,7 +137,7 @@ def _towards_middle(program: ConicProgram, own: Raw, budget: float) -> tuple[flo
     return value, u[: program.b.size]
 
 
-def _gap(program: ConicProgram, x: Array, z: Array, value: float, lower: float) -> float:
+def relative_gap(program: ConicProgram, x: Array, z: Array, value: float, lower: float) -> float:
     """The distance of value and bound relative to both, and to a faint part of what they are sums of.
 
     The faint part speaks where the optimum is next to zero. It is the smaller one of two sums, since a
@@ -149,19 +149,38 @@ def _gap(program: ConicProgram, x: Array, z: Array, value: float, lower: float) 
         return 0.0
     P = sp.csr_array((x.size, x.size)) if program.P is None else program.P
     squares = 0.5 * float(np.abs(x) @ (abs(P) @ np.abs(x)))
-    point = float(np.abs(program.c) @ units(program.A, program.b, x)) + squares
-    duals = float(np.abs(program.b) @ units(program.A.T, program.c + P @ x, z)) + squares
+    point = float(np.abs(program.c) @ units(program.A, compared(program, x), x)) + squares
+    size = np.abs(program.c + P @ x) + abs(program.A.T) @ np.abs(z)
+    duals = float(np.abs(program.b) @ units(program.A.T, size, z)) + squares
     return abs(value - lower) / (abs(value) + abs(lower) + FAINT * min(point, duals))
 
 
-def units(A: Matrix, b: Array, x: Array) -> Array:
-    """What counts as a size of each number: its own, or what the least of its rows compares it with."""
+def units(A: Matrix, size: Array, x: Array) -> Array:
+    """What counts as a size of each number: its own, or what the least of its rows, of these sizes, allows."""
     entry = sp.coo_array(A)
     (row, column), a = entry.coords, np.abs(entry.data)
-    size = np.abs(b) + abs(A) @ np.abs(x)
     least = np.full(x.size, np.inf)
     np.minimum.at(least, column, size[row] / a)
     return np.maximum(np.abs(x), np.where(np.isfinite(least), least, 0.0))
+
+
+def compared(program: ConicProgram, x: Array) -> Array:
+    """What the numbers of each row are compared with: each other, or the head of their cone."""
+    size = np.abs(program.b) + abs(program.A) @ np.abs(x)
+    for cone in program.cones:
+        heads, i, j = _heads(cone)
+        root = np.sqrt(size[heads])
+        size[cone.rows] = np.maximum(size[cone.rows], root[i] * root[j])
+    return size
+
+
+def _heads(cone: Cone) -> tuple[Index, Index, Index]:
+    """The rows of the first number, or of the diagonal, of a cone; and which two of them each row has."""
+    if cone.kind == "soc":
+        none = np.zeros(cone.order, dtype=np.intp)
+        return np.array([cone.rows.start]), none, none
+    j, i = np.tril_indices(cone.order)
+    return cone.rows.start + np.flatnonzero(i == j), i, j
 
 
 def _nearby(program: ConicProgram, z: Array, x: Array) -> tuple[float, float]:
@@ -279,19 +298,12 @@ def _changed_by_zeros(program: ConicProgram, x: Array, own: Array, size: Array) 
         np.maximum.at(found, row, change[column])
         return found
 
-    cap, unit = most(), every.copy()
+    cap, unit = most(), np.append(compared(program, x), every[-1])
     for cone in program.cones:
-        if cone.kind == "soc":
-            i = j = np.zeros(cone.order, dtype=int)
-            heads = np.array([cone.rows.start])
-        else:
-            j, i = np.tril_indices(cone.order)
-            heads = cone.rows.start + np.flatnonzero(i == j)
-        root, may = np.sqrt(every[heads]), np.where(alone[heads], cap[heads], np.inf)
-        unit[cone.rows] = np.maximum(every[cone.rows], root[i] * root[j])
-        beside = np.ones(i.size, dtype=bool)
-        beside[heads - cone.rows.start] = False
-        cap[cone.rows] = np.where(beside, np.minimum(may[i], may[j]), cap[cone.rows])
+        heads, i, j = _heads(cone)
+        may = np.where(alone[heads], cap[heads], np.inf)
+        beside = np.setdiff1d(np.arange(i.size), heads - cone.rows.start)
+        cap[cone.rows.start + beside] = np.minimum(may[i], may[j])[beside]
     share = np.divide(part, unit[row], out=np.zeros(part.size), where=unit[row] > 0)
     np.maximum.at(change, column[alone[row]], np.minimum(share, cap[row])[alone[row]])
     return most()[:-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import cvxpy.settings as s
@@ -16,7 +16,8 @@ from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.cvx import reading, search
-from npkl_models.cvx.judge import infeasible, violation
+from npkl_models.cvx.fixed import without_fixed
+from npkl_models.cvx.judge import infeasible, relative_gap, violation
 from npkl_models.cvx.program import ConicProgram
 from npkl_models.cvx.translation import Translation, is_ray, translated
 from npkl_models.errors import ProblemError
@@ -105,7 +106,16 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
 
 
 def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False) -> Answer:
-    """The answer to a program."""
+    """The answer to a linear program over cones; numbers that equations fix leave before."""
+    fixed = without_fixed(program)
+    found = _solved(fixed.program, options, verbose)
+    x = None if found.x is None else fixed.point(found.x)
+    z = None if found.z is None else fixed.duals(found.z, costs=found.status != s.INFEASIBLE)
+    value = found.value if x is None else float(program.c @ x)
+    return replace(found, x=x, z=z, value=value)
+
+
+def _solved(program: ConicProgram, options: dict[str, Any], verbose: bool) -> Answer:
     if program.zero == program.b.size or not program.c.any():
         return _anywhere(program, options, verbose)
     found = translated(program, Statement)
@@ -166,7 +176,7 @@ def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) 
     if relaxed and status is Status.INACCURATE and solution.certificate.relative_gap <= USUAL:
         status = Status.OPTIMAL
     value, bound = float(program.c @ x), -float(program.b @ z)
-    apart = abs(value - bound) / ((abs(value) + abs(bound)) or 1.0)
+    apart = relative_gap(program, x, z, value, bound)
     missed = max(violation(program, x), found.dual_violation(z))
     if status is Status.OPTIMAL and missed > USUAL:
         status = Status.INACCURATE

@@ -145,8 +145,6 @@ def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     inner, right = program.A[program.zero :], program.b[program.zero :]
     A = _without_rounding(inner @ N, abs(inner) @ abs(N))
     b = _without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
-    idle = (np.diff(sp.csr_array(A).indptr) == 0)[: program.nonneg] & (b[: program.nonneg] >= 0)
-    b[: program.nonneg][idle] = 1.0  # a number that nothing moves, such as x_i >= 0 where x_i = 0 is an equation
     e = Entries.of(program)
     if e.order == 0:
         raise UnsupportedError(
