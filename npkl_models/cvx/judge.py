@@ -55,8 +55,8 @@ def _optimal(
             lower, gap, source = np.inf, np.inf, "a solve"
         elif np.isfinite(own.z).all() and own.status != "unbounded":
             more, better = best_lower(program, own.z, own.x, value, tol)
-            if not np.isfinite(more):
-                more, better = _towards_middle(program, own, budget)
+            if relative_gap(program, own.x, better, value, more) > tol:
+                more, better = max((more, better), _towards_middle(program, own, budget), key=lambda one: one[0])
             if more > lower:
                 lower, z, source = more, better, "a solve"
                 gap = relative_gap(program, x, z, value, lower)
@@ -236,12 +236,11 @@ def _unbounded(program: ConicProgram, d: Array, inner: Array) -> bool:
     value, x = point.best(inner) if point is not None else (-np.inf, inner)
     if not np.isfinite(value):
         return False
-    side = search.direction_side(program, x)
-    if side is None:
-        return False
+    d = d / np.max(np.abs(d))
     for floor in (0.0, FAINT**2, FAINT):  # numbers that are dust may be zero exactly
-        e = d / np.max(np.abs(d))
-        if side.best(np.where(np.abs(e) <= floor, 0.0, e))[0] > 0:
+        still = np.abs(d) <= floor
+        side = search.direction_side(program, x, still)
+        if side is not None and side.best(np.where(still, 0.0, d))[0] > 0:
             return True
     return False
 

@@ -255,7 +255,7 @@ def lower_bound(
     P = program.P if costs else None
     left = missed(G, u, f)
     shut = np.isfinite(boxes) if boxes is not None else np.zeros(f.size, dtype=bool)
-    open_ = np.flatnonzero(~shut)
+    open_ = np.flatnonzero(~shut & ~(idle_rows(G, weight) & (left.most == 0)))
     kept = independent(G[open_], f[open_])
     if kept is None:
         return -np.inf
@@ -325,12 +325,18 @@ def _on_equations(program: ConicProgram, x: Array, weight: Array, right: Array) 
     product = exact_product(rows.data[rows.indptr[:-1][held]], x[rows.indices[rows.indptr[:-1][held]]])
     if (product.low != 0).any() or (product.high != right[held]).any():
         return np.inf
-    rest = np.flatnonzero(~held)
+    met = idle_rows(rows, weight) & (missed(rows, x, right).most == 0)
+    rest = np.flatnonzero(~held & ~met)
     kept = independent(rows[rest], right[rest])
     if kept is None:
         return np.inf
     kept = rest[kept]
     return Equations(sp.csr_array(rows[kept]), weight).radius(missed(rows[kept], x, right[kept]).most)
+
+
+def idle_rows(rows: Matrix, weight: Array) -> Mask:
+    """Which rows have no number that may move; one that is exactly met needs none."""
+    return np.diff(without_zeros(sp.csr_array(rows) * weight).indptr) == 0
 
 
 def held_rows(rows: Matrix, weight: Array) -> Mask:

@@ -179,9 +179,11 @@ def completed(program: ConicProgram, x: Array, open_: Mask, budget: float) -> Ar
         psd=[cone.order for cone in program.cones if cone.kind == "psd" and touched[cone.rows].any()],
     )  # fmt: skip
     found = search.solve(inner, budget)
-    if found.status != "optimal":
-        found = search.solve(inner, budget, sharp=False)
-    x[open_] = found.x if found.status == "optimal" else search.solve(search.inward(inner), budget).x[:-1]
+    if found.status != "optimal":  # values that miss constraints by a little leave no room
+        depth = float(search.solve(search.inward(inner), budget).x[-1])
+        wider = inner.b + 2 * max(-depth, np.finfo(float).eps) * inner.identity
+        found = search.solve(replace(inner, b=wider), budget, sharp=False)
+    x[open_] = found.x
     return x
 
 

@@ -130,13 +130,16 @@ def dual_side(program: ConicProgram, still: Array | None = None, costs: bool = T
     Numbers that are ``still`` stay as they are.
     """
     G, f = kernel.dual_rows(program, costs)
-    kept = independent(G, f)
-    if kept is None:
-        return None
-    m, rows = program.b.size, sp.csr_array(G[kept])
-    weight = np.where((np.arange(G.shape[1]) < program.zero) | (np.arange(G.shape[1]) >= m), FREE, 1.0)
+    m, place = program.b.size, np.arange(G.shape[1])
+    weight = np.where((place < program.zero) | (place >= m), FREE, 1.0)
     if still is not None:
         weight[:m][still] = 0.0
+    live = np.flatnonzero(~kernel.idle_rows(G, weight))
+    kept = independent(G[live], f[live])
+    if kept is None:
+        return None
+    kept = live[kept]
+    rows = sp.csr_array(G[kept])
     equations = Equations(rows, weight)
 
     def outward(s: Array) -> Array:
@@ -168,11 +171,13 @@ def primal_side(program: ConicProgram, x: Array) -> tuple[Side | None, Array]:
     return _points(program, program.b, weight, lambda x: -kernel.upper_bound(program, x, weight)), x
 
 
-def direction_side(program: ConicProgram, x: Array) -> Side | None:
-    """The side of directions d along which the objective falls: 1.0 from the kernel if x and d prove it."""
-    weight = np.ones(program.c.size)
-    if program.P is not None:
-        weight[np.diff(sp.csr_array(program.P).indptr) > 0] = 0.0
+def direction_side(program: ConicProgram, x: Array, still: Mask) -> Side | None:
+    """The side of directions d along which the objective falls: 1.0 from the kernel if x and d prove it.
+
+    Numbers that are ``still`` stay zero, and so do those by which the objective is curved.
+    """
+    bent = np.zeros(still.size, dtype=bool) if program.P is None else np.diff(program.P.indptr) > 0
+    weight = np.where(still | bent, 0.0, 1.0)
 
     def judge(d: Array) -> float:
         return 1.0 if kernel.no_bound(program, np.where(weight > 0, d, 0.0), x, weight) else -np.inf
@@ -182,7 +187,7 @@ def direction_side(program: ConicProgram, x: Array) -> Side | None:
 
 def _points(program: ConicProgram, b: Array, weight: Array, judge: Callable[[Array], float]) -> Side | None:
     E = sp.csr_array(program.A[: program.zero])
-    free = np.flatnonzero(~kernel.held_rows(E, weight))
+    free = np.flatnonzero(~kernel.held_rows(E, weight) & ~kernel.idle_rows(E, weight))
     kept = independent(E[free], b[free])
     if kept is None:
         return None
