@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,8 +12,11 @@ from rich.markup import escape
 from npkl_models.cli import output
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.cli.problems import asked
+from npkl_models.crosscheck.outside import answer_of
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, LEFT, NARROW_COLUMNS, CrossCheck, cells
+from npkl_models.errors import ProblemError
+from npkl_models.problem import Problem
 from npkl_models.routes import backends as known_backends
 
 WIDE = 120  # terminal columns that the whole table needs
@@ -31,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
         chosen = known_backends() if names is None else [label.split("[")[0] for label in names]
         found = crosscheck(
-            problem, names, n_jobs=options.jobs, progress=progress, folder=options.resume,
+            problem, names, _points(options.point, problem), n_jobs=options.jobs, progress=progress, folder=options.resume,
             **given.recipe.solving(*chosen),
         )  # fmt: skip
     _show(console, found, given.title, names is not None)
@@ -42,6 +46,19 @@ def run(options: argparse.Namespace) -> int:
     agrees = found.agrees
     console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")
     return 0 if agrees else 1
+
+
+def _points(given: list[str], problem: Problem) -> dict[str, Any]:
+    """The answers of NAME=FILE by name."""
+    out: dict[str, Any] = {}
+    for one in given:
+        name, equals, path = one.partition("=")
+        if not (name and equals and path):
+            raise ProblemError(f"--point must be NAME=FILE, got {one!r}")
+        if name in out:
+            raise ProblemError(f"--point must have names of their own, got {name!r} twice")
+        out[name] = answer_of(path, problem)
+    return out
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:

@@ -141,7 +141,7 @@ def export(options: argparse.Namespace) -> int:
 
 
 def judge(options: argparse.Namespace) -> int:
-    """Certify an answer to a file in SDPA's sparse format; returns the exit status."""
+    """Certify an answer to a problem in a file; returns the exit status."""
     output.check(options, out=output.ANSWER, json=output.JSON)
     found = judge_file(options.source, options.answer, options.tol, options.feasibility or FEASIBILITY)
     return output.told(found, options)

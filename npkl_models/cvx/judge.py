@@ -12,7 +12,7 @@ from npkl_models.cvx import kernel, search
 from npkl_models.cvx.certificate import CvxpyCertificate
 from npkl_models.cvx.program import Cone, ConicProgram
 from npkl_models.cvx.search import Raw
-from npkl_models.linalg import UNIT, Array, Index, Matrix
+from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.model.scale import FAINT
 
 
@@ -221,10 +221,16 @@ def infeasible(program: ConicProgram, z: Array) -> bool:
     u = program.projected(z)
     if kernel.no_point(program, u, np.ones(u.size), boxes=box):
         return True
-    for still in (None, np.abs(z) <= FAINT**2 * np.max(np.abs(z)), np.abs(z) <= FAINT):
-        side = search.dual_side(program, still, costs=False, boxes=box)
-        if side is not None and side.best(z if still is None else np.where(still, 0.0, z))[0] > 0:
-            return True
+    for floor in (0.0, FAINT**2, FAINT):
+        still = np.abs(z) <= floor
+        u = np.where(still, 0.0, z)
+        boundary = still.copy()
+        for inside, cone in zip(program.least(u)[program.nonneg :], program.cones, strict=True):
+            boundary[cone.rows] |= inside <= FAINT * float(np.max(np.abs(u[cone.rows])))
+        for held in (still, boundary):
+            side = search.dual_side(program, held, costs=False, boxes=box)
+            if side is not None and side.best(u)[0] > 0:
+                return True
     return False
 
 
@@ -239,10 +245,22 @@ def _unbounded(program: ConicProgram, d: Array, inner: Array) -> bool:
     d = d / np.max(np.abs(d))
     for floor in (0.0, FAINT**2, FAINT):  # numbers that are dust may be zero exactly
         still = np.abs(d) <= floor
-        side = search.direction_side(program, x, still)
-        if side is not None and side.best(np.where(still, 0.0, d))[0] > 0:
-            return True
+        e = np.where(still, 0.0, d)
+        for held in (still, still | _on_boundary(program, e)):
+            side = search.direction_side(program, x, held)
+            if side is not None and side.best(e)[0] > 0:
+                return True
     return False
+
+
+def _on_boundary(program: ConicProgram, d: Array) -> Mask:
+    """The numbers of a direction that move cones on whose boundary it lies."""
+    along = -(program.A @ d)
+    out = np.zeros(d.size, dtype=bool)
+    for inside, cone in zip(program.least(along)[program.nonneg :], program.cones, strict=True):
+        if inside <= FAINT * float(np.max(np.abs(along[cone.rows]))):
+            out |= np.diff(sp.csc_array(program.A[cone.rows]).indptr) > 0
+    return out
 
 
 def violation(program: ConicProgram, x: Array) -> float:

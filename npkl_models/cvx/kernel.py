@@ -18,6 +18,7 @@ Sums are formed in long double where it is longer; every function says which rou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -199,13 +200,24 @@ def within(program: ConicProgram, v: Array, error: Array) -> bool:
             continue
         if cone.kind == "soc":
             length = float(np.linalg.norm(x[1:])) * (1 + gamma(x.size + 4))
-            if not x[0] >= (length + 1.5 * reach) * (1 + 4 * UNIT):
+            inner = x[0] >= (length + 1.5 * reach) * (1 + 4 * UNIT)
+            if not (inner or (not reach and _exactly_within(x))):
                 return False
             continue
+        S = smat(x, cone.order)
+        if not reach:  # rows of zeros are semidefinite, and prove nothing of the others
+            some = np.flatnonzero(S.any(axis=1))
+            S = S[np.ix_(some, some)]
         length = float(np.linalg.norm(x)) * (1 + gamma(x.size + 4))
-        if not eigenvalue_floor(smat(x, cone.order)) >= reach + 4 * UNIT * length:
+        if not eigenvalue_floor(S) >= reach + 4 * UNIT * length:
             return False
     return True
+
+
+def _exactly_within(x: Array) -> bool:
+    """Whether x lies in the second-order cone, in rational numbers."""
+    squares = [Fraction(v) ** 2 for v in x.tolist()]
+    return bool(x[0] >= 0) and squares[0] >= sum(squares[1:])
 
 
 def reach_of(A: Matrix, weight: Array, radius: float) -> Array:
@@ -277,7 +289,8 @@ def lower_bound(
     every = np.concatenate(terms)
     doubt = float(np.abs(every).sum()) * (every.size + 8) * LONG_UNIT
     value = program.offset * costs - float(every.sum())
-    return value - (paid + doubt) * (1 + 8 * UNIT) - 4 * UNIT * abs(value) if np.isfinite(paid) else -np.inf
+    found = value - (paid + doubt) * (1 + 8 * UNIT) - 4 * UNIT * abs(value)
+    return float(found) if np.isfinite(found) else -np.inf
 
 
 def _curved(P: Matrix, w: Array, weight: Array, radius: float) -> tuple[Array, Array, float]:
@@ -312,7 +325,7 @@ def upper_bound(program: ConicProgram, x: Array, weight: Array | None = None) ->
     doubt = float(np.abs(every).sum()) * (every.size + 8) * LONG_UNIT
     value = float(every.sum()) + program.offset
     more = reach_of(slope[None, :], weight, radius)[0] * (1 + gamma(x.size + 8)) + extra + doubt
-    return value + more * (1 + 8 * UNIT) + 4 * UNIT * abs(value)
+    return float(value + more * (1 + 8 * UNIT) + 4 * UNIT * abs(value))
 
 
 def _on_equations(program: ConicProgram, x: Array, weight: Array, right: Array) -> float:

@@ -191,7 +191,7 @@ def _equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
     """x0 and N such that A x = b means x = x0 + N w; or z with A'z = 0 and b'z < 0."""
     if not b.size:
         return np.zeros(count), sp.eye_array(count, format="csr")
-    largest = np.maximum(abs(A).max(axis=1).toarray().ravel(), np.where(b != 0, 1e-300, 0.0))
+    largest = abs(A).max(axis=1).toarray().ravel()
     unit = np.ldexp(1.0, -np.frexp(np.where(largest > 0, largest, 1.0))[1])  # rows may have any size
     dense, right = A.toarray() * unit[:, None], b * unit
     Q, R, order = scipy.linalg.qr(dense.T, pivoting=True)

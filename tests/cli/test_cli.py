@@ -231,13 +231,13 @@ def test_csdp_solves_what_is_exported_and_is_judged(formulation, tmp_path, capsy
     assert main(["solve", *arguments, "--out", str(source)]) == 0
     assert main(["export", str(source), str(middle)]) == 0
     subprocess.run(["csdp", str(middle), str(answer)], check=True, capture_output=True, cwd=tmp_path)
-    assert main(["certify", str(middle), "--answer", str(answer), "--out", str(tmp_path / "a.json")]) == 0
+    assert main(["certify", str(middle), str(answer), "--out", str(tmp_path / "a.json")]) == 0
     found = json.loads((tmp_path / "a.json").read_text())
     assert found["status"] == "OPTIMAL"
     own = nm.Solution.load(source).objective
     assert found["objective"] == pytest.approx(own, rel=1e-5)
     answer.write_text("1.0 2.0\n2 1 1 1 1.0\n")
-    assert main(["certify", str(middle), "--answer", str(answer)]) == 2
+    assert main(["certify", str(middle), str(answer)]) == 2
 
 
 def test_a_file_of_another_kind_is_refused_before_the_work(files, tmp_path, capsys):

@@ -1,6 +1,7 @@
 """Answers of other solvers to any file in SDPA's sparse format."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import npkl_models as nm
@@ -112,11 +113,11 @@ def test_the_commands_take_the_file(files, tmp_path, capsys):
     source, answer = map(str, files)
     saved = str(tmp_path / "mine.npz")
     assert main(["solve", source, "--out", saved]) == 0
-    assert main(["certify", source, "--answer", answer]) == 0
-    assert main(["certify", source, "--answer", saved]) == 0
+    assert main(["certify", source, answer]) == 0
+    assert main(["certify", source, saved]) == 0
     assert main(["crosscheck", source, "--backends", "interior,sdp"]) == 0
     assert main(["explain", source]) == 0
-    assert main(["certify", source, "--answer", answer, "--tol", "1e-15"]) == 1
+    assert main(["certify", source, answer, "--tol", "1e-15"]) == 1
     capsys.readouterr()
     for words in (["solve", source, "--data", "iris"], ["solve", "points.csv"]):
         assert main(words) == 2
@@ -151,3 +152,29 @@ def test_a_damaged_answer_is_named(files, text, old, new, words):
     answer.write_text(text.replace(old, new))
     with pytest.raises(nm.ProblemError, match=words):
         judge_file(source, answer)
+
+
+def test_any_problem_and_any_answer(tmp_path, capsys):
+    pairs = nm.Pairs(4, [(0, 1)], [(2, 3)])
+    problem = nm.npkl(4.1 * np.eye(4) - 1.0, pairs, loss="hinge")
+    solution = problem.solve("interior", tol=1e-9)
+    source = problem.save(tmp_path / "p.npz")
+    K, V = np.asarray(solution.K), np.asarray(solution.V)
+    named = pd.DataFrame(K, index=list("abcd"), columns=list("abcd"))
+    np.save(tmp_path / "k.npy", K)
+    np.savez(tmp_path / "v.npz", V=V)
+    named.to_csv(tmp_path / "named.csv")
+    pd.DataFrame(V).to_csv(tmp_path / "plain.csv", header=False, index=False)
+    saved = solution.save(tmp_path / "s.npz")
+    for answer in ("k.npy", "v.npz", "named.csv", "plain.csv", saved):
+        assert main(["certify", str(source), str(tmp_path / answer)]) == 0, answer
+    np.save(tmp_path / "worse.npy", 1.01 * K)
+    assert main(["certify", str(source), str(tmp_path / "worse.npy")]) == 1
+    point = f"--point=mine={tmp_path / 'k.npy'}"
+    assert main(["crosscheck", str(source), "--backends", "interior", point]) == 0
+    assert "mine" in capsys.readouterr().out
+    for wrong in (["--point", "k.npy"], ["--point", f"mine={tmp_path / 'none.npy'}"]):
+        assert main(["crosscheck", str(source), "--backends", "interior", *wrong]) == 2
+    np.save(tmp_path / "small.npy", K[:3, :3])
+    for wrong in ("small.npy", "none.npy", "p.sol"):
+        assert main(["certify", str(source), str(tmp_path / wrong)]) == 2

@@ -114,7 +114,7 @@ def test_what_asks_for_more_than_a_program_is_refused_by_every_door(tmp_path, ca
         line = len(source.read_text().splitlines()) - lines.count("*") + 1
         with pytest.raises(nm.ProblemError, match=f"line {line}: must ask for no .*{words}, got '\\*"):
             nm.Problem.from_sdpa(source)
-    commands = ["certify", path, "--answer", answer], ["crosscheck", path], ["solve", path]
+    commands = ["certify", path, answer], ["crosscheck", path], ["solve", path]
     for command in (*commands, ["export", path, tmp_path / "o.npz"]):
         assert status(*map(str, command)) == 2
         assert words in capsys.readouterr().err
@@ -137,5 +137,5 @@ def test_a_file_of_order_one_is_read_solved_certified_and_written(tmp_path, caps
     problem.save(tmp_path / "one.npz")
     assert nm.Problem.load(tmp_path / "one.npz").n == 1
     answer.write_text("2.0\n1 1 1 1 1e-9\n2 1 1 1 3.0\n")
-    assert status("certify", str(path), "--answer", str(answer)) == 0
+    assert status("certify", str(path), str(answer)) == 0
     assert "OPTIMAL" in capsys.readouterr().out

@@ -188,9 +188,12 @@ COMMANDS = (
   npkl crosscheck
   npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
   npkl crosscheck --data my.csv --labels class --report page.html
-  npkl crosscheck theta1.dat-s --backends interior,sdp""",
+  npkl crosscheck theta1.dat-s --backends interior,sdp
+  npkl crosscheck problem.npz --backends interior --point mine=kernel.npy""",
         (
             GIVEN, *PROBLEM, *COMPARED, ("--json", TABLE[1]),
+            _option("--point", "judge an answer from elsewhere in the same table; may be given more than once",
+                    metavar="NAME=FILE", action="append", default=[]),
             _file("--resume", "store each answer in this folder, and use stored answers", "DIR"),
             _file("--report", "write tables, pictures, versions and machine as one HTML page"),
         ),
@@ -270,16 +273,18 @@ COMMANDS = (
         run="problems.export",
     ),
     Command(
-        "certify", "certify an answer to any semidefinite program",
-        "Judge the answer of any solver to a semidefinite program as it is given: objective, proved bound, "
-        "and what it misses of the constraints. The exit status is 0 if it is certified optimal, 1 if not.",
+        "certify", "certify an answer to any problem",
+        "Judge the answer of any solver to a problem as it is given: objective, proved bound, and what it "
+        "misses of the constraints. The exit status is 0 if it is certified optimal, 1 if not, 2 on bad usage.",
         """
   csdp problem.dat-s problem.sol
-  npkl certify problem.dat-s --answer problem.sol
-  npkl certify problem.dat-s --answer answer.npz --out judged.json""",
+  npkl certify problem.dat-s problem.sol
+  npkl certify problem.npz kernel.npy
+  npkl certify problem.dat-s answer.npz --out judged.json""",
         (
-            _file("source", "the program in SDPA's sparse format: .dat-s or .dat-s.gz", None),
-            _file("--answer", "an answer of CSDP, DSDP, SDPA or SDPLR, or a saved one (.npz)", required=True),
+            _file("source", "the problem: saved (.npz), or in SDPA's sparse format (.dat-s, .dat-s.gz)", None),
+            _file("answer", "a saved answer (.npz), V or K (.npy, .csv), or what CSDP, DSDP, SDPA or SDPLR wrote",
+                  None),
             _field("tol", "relative gap up to which a solution counts as optimal"),
             _field("feasibility", "violation up to which a solution counts as feasible"), *ANSWER,
         ),
