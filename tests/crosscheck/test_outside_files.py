@@ -168,7 +168,7 @@ def test_any_problem_and_any_answer(tmp_path, capsys):
     saved = solution.save(tmp_path / "s.npz")
     for answer in ("k.npy", "v.npz", "named.csv", "plain.csv", saved):
         assert main(["certify", str(source), str(tmp_path / answer)]) == 0, answer
-    np.save(tmp_path / "worse.npy", 1.01 * K)
+    np.save(tmp_path / "worse.npy", K + 0.1 * np.eye(4))
     assert main(["certify", str(source), str(tmp_path / "worse.npy")]) == 1
     point = f"--point=mine={tmp_path / 'k.npy'}"
     assert main(["crosscheck", str(source), "--backends", "interior", point]) == 0
