@@ -66,8 +66,8 @@ def link_of(v: Array) -> Links | None:
 
 def groups_of(problem: Statement, links: list[Links]) -> Groups:
     """The groups that entries and distances imply, and known links."""
-    held, found = _of_entries(problem)
-    links = [*links, *found]
+    held, found = entry_links(problem)
+    links = [*links, found]
     for part in problem.constraints:
         if isinstance(part.functional, SquaredDistances):
             links.append(_equal(*(index[part.upper == 0] for index in part.functional.indices)))
@@ -82,8 +82,8 @@ def _equal(i: Index, j: Index) -> Links:
     return Links(i, j, np.ones(i.size))
 
 
-def _of_entries(problem: Statement) -> tuple[Array, list[Links]]:
-    """The numbers K_ii that are required, NaN where there are none, up to a factor; and links by entries."""
+def entry_links(problem: Statement) -> tuple[Array, Links]:
+    """The required numbers c K_ii, NaN where there are none, and the links that entries make."""
     held, by, links = np.full(problem.n, np.nan), np.ones(problem.n), []
     every = [(part, *single_entries(part.functional)) for part in problem.constraints]
     for part, e, i, j, c in every:
@@ -96,7 +96,7 @@ def _of_entries(problem: Statement) -> tuple[Array, list[Links]]:
             factor = quotient(b, c, held[j], by[j])
             same = (i != j) & (factor != 0) & (factor == quotient(held[i], by[i], b, c))
             links.append(Links(i[same], j[same], factor[same]))
-    return held, links
+    return held, _stacked(links)
 
 
 def _followed(problem: Statement, rows: Index) -> Links:
@@ -142,7 +142,8 @@ def _along(n: int, i: Index, j: Index, factor: Array, label: Index) -> Array:
     before = breadth_first_order(graph, n, directed=False)[1][:n]
     codes, first = np.unique(ends[0][: -roots.size] * n + ends[1][: -roots.size], return_index=True)
     each, before = np.concatenate([factor, 1 / factor])[first], np.where(before == n, np.arange(n), before)
-    share, moved = np.ones(n), np.flatnonzero(before != np.arange(n))
+    share: Array = np.ones(n)
+    moved = np.flatnonzero(before != np.arange(n))
     share[moved] = each[np.searchsorted(codes, moved * n + before[moved])]
     while (before[before] != before).any():
         share *= share[before]
