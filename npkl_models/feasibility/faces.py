@@ -72,18 +72,11 @@ def face_of(problem: Statement) -> Face:
 @fact
 def _face(problem: Statement) -> Face | None:
     """The face; None for the whole cone, or if the face is too large."""
-    vectors, n = [v for part in problem.constraints for v in vanishing(part)[1]], problem.n
-    groups = Groups(np.arange(n), np.ones(n), np.zeros(n, dtype=bool))
-    if problem.basis is None:
-        links = [link_of(v) for v in vectors]
-        vectors = [v for v, link in zip(vectors, links, strict=True) if link is None]
-        if vectors and n > LARGEST:
-            return None
-        groups = groups_of(problem, [link for link in links if link is not None])
-        if groups.gone.all():
-            return None
+    groups, vectors = implied(problem)
+    if problem.basis is None and ((vectors and problem.n > LARGEST) or groups.gone.all()):
+        return None
     kept, heir, ratio = _kept(problem, groups)
-    plain, basis = groups.gone.size == n and not groups.gone.any(), problem.basis
+    plain, basis = groups.gone.size == problem.n and not groups.gone.any(), problem.basis
     if not plain or vectors:
         if basis is not None:
             basis = _within(basis, vectors)
@@ -94,6 +87,16 @@ def _face(problem: Statement) -> Face | None:
     elif all(mask.all() for mask in kept):  # equalities that are stated twice are kept once
         return None
     return Face(_with(problem, kept, basis), kept, heir, ratio, len(problem.losses))
+
+
+def implied(problem: Statement) -> tuple[Groups, list[Array]]:
+    """Groups of points whose rows must be multiples of one row, and other vectors v with v'Kv = 0."""
+    vectors, n = [v for part in problem.constraints for v in vanishing(part)[1]], problem.n
+    if problem.basis is not None:
+        return Groups(np.arange(n), np.ones(n), np.zeros(n, dtype=bool)), vectors
+    links = [link_of(v) for v in vectors]
+    rest = [v for v, link in zip(vectors, links, strict=True) if link is None]
+    return groups_of(problem, [link for link in links if link is not None]), rest
 
 
 def _own(kept: tuple[Mask, ...]) -> Index:

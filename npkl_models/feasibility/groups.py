@@ -120,7 +120,8 @@ def _joined(n: int, links: list[Links], zero: Mask) -> Groups:
     """The groups of linked points; a group that the links contradict has a row of zeros."""
     i, j, factor = _stacked(links)
     count, label = components(n, np.stack([i, j], axis=1))
-    gone, share = np.zeros(count, dtype=bool), np.ones(n)
+    gone = np.zeros(count, dtype=bool)
+    share: Array = np.ones(n)
     if (factor != 1).any():
         share = _along(n, i, j, factor, label)
         top = np.zeros(count)
