@@ -318,8 +318,8 @@ def exactly_psd(problem: Statement, y: Multipliers) -> bool:
     """Whether S(y) is PSD in rational numbers, of order 60 at most; a singular slack is no obstacle."""
     if problem.order > EXACT or problem.n > EXACT or problem.regularizer.finite_support:
         return False
-    S = _exact_slack(problem, y)
-    unit = math.lcm(*(x.denominator for x in S.ravel().tolist()))
+    S: list[list[Fraction]] = _exact_slack(problem, y).tolist()
+    unit = math.lcm(*(x.denominator for row in S for x in row))
     return rational.semidefinite([[int(x * unit) for x in row] for row in S])
 
 

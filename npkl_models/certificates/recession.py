@@ -23,7 +23,7 @@ from npkl_models.model.facts import trace_bound
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, squares
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm
+from npkl_models.model.terms import LossTerm, Term
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.positive import FULL
 from npkl_models.proof.rational import annihilated, fractions
@@ -127,28 +127,30 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     """Whether the objective falls along a direction near D, in which values near zero are exactly zero."""
     W = problem.drop(D)
     W = W / max(float(np.linalg.norm(W)), 1e-300)
-    D, held = problem.lift(W), []
+    D = problem.lift(W)
     rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D * D))
+    held = []
     for term in problem.terms:
-        f, zero = term.functional, np.ones(term.functional.size, dtype=bool)
-        if not (isinstance(term, Constraint) and term.equal):
-            z, (low, high) = f.value_of_factor(D), term.domain
-            zero = _still(f, D, still) & (np.isinf(low) | np.isinf(high))  # others: finite slopes
-            if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
-                return False
-        rate += term.recession(np.where(zero, 0.0, f.value_of_factor(D)))
-        zero = zero & ~zero_over(problem.basis, f)
-        if zero.any():
-            held.append(f.kept(zero))
+        zero = _held(term, D, still)
+        rate += term.recession(np.where(zero, 0.0, term.functional.value_of_factor(D)))
+        zero &= ~zero_over(problem.basis, term.functional)
+        held += [term.functional.kept(zero)] if zero.any() else []
     if not rate < 0:
         return False
     lengths = np.linalg.norm(W, axis=1)
-    faint = lengths <= FAINT * lengths.max(initial=0.0)
-    plain = np.where(faint[:, None], 0.0, W)
+    plain = np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], W, 0.0)
     if problem.basis is None and not any(f.size_of_factor(plain).any() for f in held):
         return kernel.falls(problem, plain)  # every product in these values has a zero row as a factor
     near = _exactly_still(problem, W, held)
     return near is not None and kernel.falls(problem, near)
+
+
+def _held(term: Term, D: Array, still: float) -> Mask:
+    """Which values must be zero along D: those of equalities, and near zero those whose losses bend."""
+    if isinstance(term, Constraint) and term.equal:
+        return np.ones(term.functional.size, dtype=bool)
+    low, high = term.domain
+    return _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others: finite slopes
 
 
 def _exactly_still(problem: Statement, W: Array, held: list[Functional]) -> Array | None:
