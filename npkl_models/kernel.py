@@ -52,6 +52,7 @@ from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.scale import faint_unit, point_size
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
+from npkl_models.proof import factorisation, rational
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.congruence import positive_definite
 from npkl_models.proof.eigenbound import PLAIN, EigenBound, Query, Rigour
@@ -317,59 +318,25 @@ def exactly_psd(problem: Statement, y: Multipliers) -> bool:
     """Whether S(y) is PSD in rational numbers, of order 60 at most; a singular slack is no obstacle."""
     if problem.order > EXACT or problem.n > EXACT or problem.regularizer.finite_support:
         return False
-    S = _exact_slack(problem, y)
+    S: list[list[Fraction]] = _exact_slack(problem, y).tolist()
     unit = math.lcm(*(x.denominator for row in S for x in row))
-    return _semidefinite([[int(x * unit) for x in row] for row in S])
+    return rational.semidefinite([[int(x * unit) for x in row] for row in S])
 
 
-def _exact_slack(problem: Statement, y: Multipliers) -> list[list[Fraction]]:
-    """The slack over the basis without any rounding."""
-    n, zero, C = problem.n, Fraction(0), problem.cost.tocoo()
-    S = [[zero] * n for _ in range(n)]
-    for i, j, c in zip(C.row.tolist(), C.col.tolist(), C.data.tolist(), strict=True):
-        S[i][j] += Fraction(c)
-    for k in range(n):
-        S[k][k] += Fraction(problem.regularizer.shift)
+def _exact_slack(problem: Statement, y: Multipliers) -> Array:
+    """The slack over the basis, in fractions."""
+    n, C, basis = problem.n, problem.cost.tocoo(), problem.basis
+    S = rational.fractions(problem.regularizer.shift * np.eye(n))
+    np.add.at(S, (C.row, C.col), rational.fractions(C.data))
     for part, own in zip(problem.terms, y.terms, strict=True):
-        t, numbers = part.functional.incidence, [Fraction(x) / 2 for x in own.tolist()]
-        every = (t.owner.tolist(), t.row.tolist(), t.column.tolist(), np.asarray(t.coefficient).tolist())
-        for e, i, j, c in zip(*every, strict=True):
-            if numbers[e]:
-                half = numbers[e] * Fraction(c)
-                S[i][j] += half
-                S[j][i] += half
-    if problem.basis is None:
-        return S
-    if problem.basis.centring:  # the same vectors, exactly: n - 1 differences from the last point
-        return _exactly_over(np.vstack([np.eye(n - 1), -np.ones((1, n - 1))]), S)
-    return _exactly_over(problem.Q, S)
-
-
-def _exactly_over(Q: Array, S: list[list[Fraction]]) -> list[list[Fraction]]:
-    """Q'SQ without any rounding."""
-    columns, zero = [[Fraction(x) for x in column] for column in Q.T.tolist()], Fraction(0)
-    SQ = [[sum((s * q[j] for j, s in enumerate(row) if s), zero) for row in S] for q in columns]
-    return [[sum((a * b for a, b in zip(q, Sp, strict=True) if a), zero) for Sp in SQ] for q in columns]
-
-
-def _semidefinite(A: list[list[int]]) -> bool:
-    """Whether an integer matrix is PSD: LDL' without fractions (Bareiss 1968); zero pivots have zero rows.
-
-    After step k all entries are minors of the matrix, so that the division by the last pivot leaves no rest.
-    """
-    last = 1
-    for k, row in enumerate(A):
-        pivot = row[k]
-        if pivot < 0 or (pivot == 0 and any(row[k:])):
-            return False
-        if pivot:
-            for i in range(k + 1, len(A)):
-                factor, own = A[i][k], A[i]
-                A[i] = own[: k + 1] + [
-                    (pivot * own[j] - factor * row[j]) // last for j in range(k + 1, len(A))
-                ]
-            last = pivot
-    return True
+        t = part.functional.incidence
+        half = rational.fractions(own)[t.owner] * rational.fractions(np.array(t.coefficient)) / 2
+        np.add.at(S, (t.row, t.column), half)
+        np.add.at(S, (t.column, t.row), half)
+    if basis is None:
+        return S  # of all centred vectors, another basis is exact: n - 1 differences from the last point
+    Q = rational.fractions(np.eye(n, n - 1) - np.eye(n)[:, -1:] if basis.centring else problem.Q)
+    return np.asarray(Q.T.dot(S).dot(Q))
 
 
 class Bound(NamedTuple):
@@ -541,6 +508,53 @@ def proved_in_coordinates(problem: Statement, floor: Floor, own: Slack) -> Floor
     if not positive_definite(symmetrize(dense(own.S)), problem.Q, *entries):
         return floor
     return replace(floor, lower=0.0, found=replace(floor.found, rigour="proved", raised=None))
+
+
+# A direction D along which the objective falls for ever: with a point that meets the constraints, UNBOUNDED.
+
+
+def falls(problem: Statement, W: Array) -> bool:
+    """Whether the objective falls for ever along DD', D = QW, in rational numbers: W may have fractions.
+
+    Along K + s DD' a loss changes at last by s times its recession function at the values of DD' (Rockafellar
+    1970, section 8). It is infinite where a term holds a value that is not exactly zero.
+    """
+    if problem.regularizer.finite_support:
+        return False
+    W = rational.fractions(W)
+    D = W if problem.basis is None else rational.fractions(problem.Q).dot(W)
+    C, rate = problem.cost.tocoo(), Fraction(problem.regularizer.shift) * np.sum(D * D)
+    rate += np.sum(rational.fractions(C.data) * (D[C.row] * D[C.col]).sum(axis=1))
+    for term in problem.terms:
+        t, (low, high), z = term.functional.incidence, term.domain, np.zeros(term.functional.size, object)
+        each = (D[t.row] * D[t.column]).sum(axis=1)
+        np.add.at(z, t.owner, rational.fractions(np.array(t.coefficient)) * each)
+        end = np.where(z > 0, high, np.where(z < 0, low, 0.0))
+        if not np.isfinite(end).all():
+            return False
+        whole = np.sum(rational.fractions(end) * z)
+        tied = isinstance(term, LossTerm) and not term.loss.separable
+        rate += min(whole, Fraction(term.recession(z)) * (1 + Fraction(4 * UNIT))) if tied else whole
+    return bool(rate < 0)
+
+
+def falls_inside(problem: Statement, V: Array) -> bool:
+    """Whether the objective falls along a positive definite D - E near D = VV' that equalities allow.
+
+    All values of D - E are zero; ||E|| <= ||r|| / g^0.5 for the values r = A D, if A A' >= g I. D - E is PSD
+    if D >= ||E|| I, and the cost of E is at most ||C|| ||E||.
+    """
+    every, least = [part.functional for part in problem.constraints], factorisation.eigenvalue_floor
+    A = sp.vstack([f.incidence.symmetric_operator() for f in every])
+    g = least((A @ A.T).toarray()) - gamma(longest_row(A) + 2) * float(sp.linalg.norm(A)) ** 2
+    steps = gamma(SUM + 8 * problem.n + max(f.additions for f in every))
+    r = np.concatenate([abs(f.value_of_factor(V)) + steps * f.size_of_factor(V) for f in every])
+    E = float(np.linalg.norm(r)) / math.sqrt(g) * (1 + 1e-8) if g > 0 else math.inf
+    doubt = gamma(2 * problem.n + SUM) * float(np.sum(V * V))
+    fall = float(np.sum(V * (problem.cost @ V))) + float(sp.linalg.norm(problem.cost)) * (E + doubt) * (
+        1 + 1e-9
+    )
+    return bool(least(symmetrize(V @ V.T)) - doubt > E and fall < 0)
 
 
 # The point: its values with their rounding, what it misses, and its gap for the targets that it meets.

@@ -11,6 +11,7 @@ import npkl_models as nm
 from npkl_models import kernel
 from npkl_models.linalg import UNIT, gamma
 from npkl_models.model.regularizers import NoRegularizer
+from npkl_models.proof import rational
 
 NOTHING = NoRegularizer()
 N = 7
@@ -333,6 +334,6 @@ def test_elimination_in_integers_is_that_of_fractions(seed):
             i, j = rng.integers(n, size=2)
             A[i, j] = A[j, i] = A[i, j] + rng.integers(-1, 2)
         rows = [[int(x) for x in row] for row in A]
-        assert kernel._semidefinite([row[:] for row in rows]) == is_psd(
+        assert rational.semidefinite([row[:] for row in rows]) == is_psd(
             [[Fraction(x) for x in row] for row in rows]
         )

@@ -17,10 +17,11 @@ from npkl_models.certificates.recession import _directions, _searched
 from npkl_models.certificates.repairs import SINGULAR, best_repair
 from npkl_models.feasibility.constraint_map import ConstraintMap
 from npkl_models.feasibility.faces import face_of, vanishing
+from npkl_models.feasibility.groups import entry_links
 from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import UNIT, Array, Matrix, dense, norm_bound
 from npkl_models.model.conjugates import projected
-from npkl_models.model.functionals import squares
+from npkl_models.model.functionals import single_entries, squares
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
@@ -68,20 +69,34 @@ def _unfolded(problem: Statement, y: Multipliers, eps: float) -> Multipliers:
     With S = S(y), u = v / |v| and S >= eps on the complement of v, S + t uu' is positive if t + u'Su exceeds
     |Su|^2 / eps.
     """
-    parts = list(y.constraints)
+    parts = [part.copy() for part in y.constraints]
+    for v, of_square in _squares(problem):
+        S = problem.slack(problem.split_multipliers((*y.losses, *parts)))
+        u = v / np.linalg.norm(v)
+        Su = np.asarray(S @ u).ravel()
+        along = float(u @ Su)
+        across = float(np.linalg.norm(Su - along * u)) if eps else 0.0
+        t = norm_bound(S) + max(-along, 0.0) + 2 * across**2 / max(eps, 1e-300)
+        for k, e, share in of_square:
+            parts[k][e] += t / float(v @ v) * share
+    return Multipliers(y.losses, tuple(parts))
+
+
+def _squares(problem: Statement) -> Iterator[tuple[Array, list[tuple[int, int, float]]]]:
+    """Squares v'Kv that must be zero, beyond those of the checker, and multipliers that sum up to vv'."""
+    held: dict[tuple[int, int], tuple[int, int, float]] = {}
     for k, part in enumerate(problem.constraints):
         which, vectors = vanishing(part)
         for e, v in zip(np.flatnonzero(which), vectors, strict=True):
-            S = problem.slack(problem.split_multipliers((*y.losses, *parts)))
-            u = v / np.linalg.norm(v)
-            Su = np.asarray(S @ u).ravel()
-            along = float(u @ Su)
-            across = float(np.linalg.norm(Su - along * u)) if eps else 0.0
-            t = norm_bound(S) + max(-along, 0.0) + 2 * across**2 / max(eps, 1e-300)
-            value = float(part.functional.value_of_factor(u[:, None])[e])
-            parts[k] = parts[k].copy()
-            parts[k][e] += t / value
-    return Multipliers(y.losses, tuple(parts))
+            yield v, [(k, int(e), float(v @ v) ** 2 / float(part.functional.value_of_factor(v[:, None])[e]))]
+        for e, i, j, c in zip(*(x.tolist() for x in single_entries(part.functional)), strict=True):
+            if part.equal:
+                held[min(i, j), max(i, j)] = (k, e, 1 / c)
+    for i, j, f in zip(*(x.tolist() for x in entry_links(problem)[1]), strict=True):
+        if f != 1.0:
+            v, ends = np.zeros(problem.n), ((i, i, 1.0), (min(i, j), max(i, j), -2 * f), (j, j, f * f))
+            v[[i, j]] = 1.0, -f
+            yield v, [(k, e, c * x) for a, b, x in ends for k, e, c in (held[a, b],)]
 
 
 def rays(problem: Statement, y: Multipliers | None) -> Iterator[Multipliers]:

@@ -1,9 +1,8 @@
-"""Proof that a problem has no lower bound: a direction of recession along which the objective falls.
+"""Directions of recession, along which the objective may fall for ever, are proposed to the kernel.
 
-The proof is a kernel K that meets the constraints (to `FEASIBILITY`, exactly for its own targets) and a
-factor D. K + s DD' meets them as well as K for all s >= 0, and the objective falls
-at a constant rate in s (Rockafellar 1970, section 8). A value that must not move has to be zero exactly along
-D. To be zero up to rounding is not enough, since for large s the loss of a tiny value outweighs the fall.
+The kernel decides in rational numbers (`kernel.falls`). So values that must not move have to be zero exactly
+along what is proposed: to be zero up to rounding is not enough, since far along the loss of a tiny value
+outweighs the fall. A point that meets the constraints, to `FEASIBILITY`, makes the proof of UNBOUNDED whole.
 """
 
 from __future__ import annotations
@@ -14,23 +13,21 @@ import scipy.sparse as sp
 from npkl_models import kernel
 from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.certificates.rays import in_binary_units, nearest_factors
-from npkl_models.feasibility.faces import face_of
+from npkl_models.feasibility.faces import face_of, implied, vanishing
 from npkl_models.feasibility.residual import zero_over
 from npkl_models.feasibility.restoration import restored
-from npkl_models.kernel import off_basis
-from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, longest_row, symmetrize
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, symmetrize
 from npkl_models.model.conjugates import projected
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import trace_bound
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, squares
 from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import LossTerm
+from npkl_models.model.terms import LossTerm, Term
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
-from npkl_models.proof.factorisation import eigenvalue_floor
 from npkl_models.proof.positive import FULL
+from npkl_models.proof.rational import annihilated, fractions
 
-CLEAR_FALL = 1e-8  # the rate must be below minus this share of the sizes of the numbers that enter
 STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes below which a value counts as zero, tried in turn
 COLUMNS, PRICE, ITERATIONS = 4, 1e3, 200  # of the search for a direction
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
@@ -50,7 +47,7 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
         for X in (zero, *nearest_factors(problem, None))
     ):
         return False
-    if _inner_direction(problem, start):
+    if _may_be_inside(problem, start) and kernel.falls_inside(problem, start / float(np.linalg.norm(start))):
         return True
     found = _directions(problem, start)
     if any(_falls(problem, D, still) for still in STILL for D in found):
@@ -59,36 +56,11 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
     return any(_falls(problem, D, still) for still in STILL for D in more)
 
 
-def _inner_direction(problem: Statement, V: Array) -> bool:
-    """Whether a positive definite kernel near VV' is proved to be a direction of descent without limit.
-
-    The values of D = VV' at the constraints should be zero. D - E has the values zero for some E, and it is
-    positive semidefinite if the smallest eigenvalue of D is at least ||E||. The cost of E is at most
-    ||C|| ||E||.
-    """
-    small = max(problem.n, *problem.sizes) <= FULL and V.shape[1] >= problem.n and V.any()
+def _may_be_inside(problem: Statement, V: Array) -> bool:
+    """Whether VV' may be near a positive definite direction along which equalities hold."""
+    small = max(problem.n, *problem.sizes) <= FULL and V.shape[1] >= problem.n and bool(V.any())
     plain = problem.basis is None and problem.regularizer.vacuous and not problem.losses
-    if not (small and plain and all(part.equal for part in problem.constraints)):
-        return False
-    V = V / float(np.linalg.norm(V))
-    E, doubt, C = _nearest_still(problem, V), gamma(2 * problem.n + 64), problem.cost
-    least = eigenvalue_floor(symmetrize(V @ V.T)) - doubt
-    fall = float(np.sum(V * (C @ V))) + float(sp.linalg.norm(C)) * (E + doubt) * (1 + 1e-9)
-    return bool(least > E and fall < 0)
-
-
-def _nearest_still(problem: Statement, V: Array) -> float:
-    """A bound on the norm of an E such that all values of VV' - E are zero; inf without proof.
-
-    If the values of VV' are r, and A A' >= g I for the map A to the values, ||E|| <= ||r|| / sqrt(g).
-    """
-    parts = problem.constraints
-    A = sp.vstack([part.functional.incidence.symmetric_operator() for part in parts])
-    reach = gamma(longest_row(A) + 2) * float(sp.linalg.norm(A)) ** 2
-    floor = eigenvalue_floor((A @ A.T).toarray()) - reach
-    doubt = gamma(64 + 8 * problem.n + max(part.functional.additions for part in parts))
-    r = [abs(f.value_of_factor(V)) + doubt * f.size_of_factor(V) for f in (part.functional for part in parts)]
-    return float(np.linalg.norm(np.concatenate(r))) / np.sqrt(floor) * (1 + 1e-8) if floor > 0 else np.inf
+    return small and plain and all(part.equal for part in problem.constraints)
 
 
 def _directions(problem: Statement, V: Array) -> list[Array]:
@@ -152,102 +124,66 @@ def _searched(problem: Statement) -> Array:
 
 
 def _falls(problem: Statement, D: Array, still: float) -> bool:
-    """Whether a direction near D is proved to exist along which the objective falls: K + s DD', s -> inf.
-
-    Values that must not move have to be zero exactly. `_exactly_still` proves this by the rows or the face
-    that they leave.
-    """
-    D = problem.lift(problem.drop(D))
-    D = D / max(float(np.linalg.norm(D)), 1e-300)
+    """Whether the objective falls along a direction near D, in which values near zero are exactly zero."""
+    W = problem.drop(D)
+    W = W / max(float(np.linalg.norm(W)), 1e-300)
+    D = problem.lift(W)
+    rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D * D))
     held = []
     for term in problem.terms:
-        if isinstance(term, Constraint) and term.equal:
-            held.append((term.functional, np.ones(term.functional.size, dtype=bool)))
-            continue
-        z = term.functional.value_of_factor(D)
-        low, high = term.domain
-        zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others: finite slopes
-        if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
-            return False
-        held.append((term.functional, zero))
-    found = _exactly_still(problem, D, held)
-    if found is None:
+        zero = _held(term, D, still)
+        rate += term.recession(np.where(zero, 0.0, term.functional.value_of_factor(D)))
+        zero &= ~zero_over(problem.basis, term.functional)
+        held += [term.functional.kept(zero)] if zero.any() else []
+    if not rate < 0:
         return False
-    D, reach = found
-    length, shift = float(np.linalg.norm(D)), problem.regularizer.shift
-    rate = float(np.sum(D * (problem.cost @ D))) + shift * length**2
-    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + shift
-    off = reach + off_basis(problem, D)
-    for term, (f, zero) in zip(problem.terms, held, strict=True):
-        z, (low, high) = np.where(zero, 0.0, f.value_of_factor(D)), term.domain
-        doubt = gamma(64 + 8 * D.shape[1] + f.additions) * f.size_of_factor(D)
-        doubt = np.where(zero, 0.0, doubt + f.change_of_factor(D, off))
-        if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
-            return False
-        rate += term.recession(z)
-        may = (z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high)  # have this sign
-        slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
-        size = size + f.row_sizes(slope)[0]
-    least = CLEAR_FALL * length**2 + 2 * (2 * reach * length + reach**2)
-    return bool(rate < -float(np.max(size)) * least)
+    lengths = np.linalg.norm(W, axis=1)
+    plain = np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], W, 0.0)
+    if problem.basis is None and not any(f.size_of_factor(plain).any() for f in held):
+        return kernel.falls(problem, plain)  # every product in these values has a zero row as a factor
+    near = _exactly_still(problem, W, held)
+    return near is not None and kernel.falls(problem, near)
 
 
-def _exactly_still(
-    problem: Statement, D: Array, held: list[tuple[Functional, Mask]]
-) -> tuple[Array, float] | None:
-    """(D', reach) if a factor whose held values are exactly zero is proved to be within reach of D'."""
-    parts = _parts(problem, held)
-    if not parts:
-        return D, 0.0
-    lengths = np.linalg.norm(D, axis=1)
-    plain = np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
-    if problem.basis is None and not any(part.functional.size_of_factor(plain).any() for part in parts):
-        return plain, 0.0  # every product in these values has a zero row as a factor
-    if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
-        return _within_rows(problem, D, parts)
+def _held(term: Term, D: Array, still: float) -> Mask:
+    """Which values must be zero along D: those of equalities, and near zero those whose losses bend."""
+    if isinstance(term, Constraint) and term.equal:
+        return np.ones(term.functional.size, dtype=bool)
+    low, high = term.domain
+    return _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others: finite slopes
+
+
+def _exactly_still(problem: Statement, W: Array, held: list[Functional]) -> Array | None:
+    """Rational numbers near W along which squares v'Kv are exactly zero; None if some value is no square."""
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a problem needs a term or an equality
-    zero = sp.csr_array(problem.cost.shape)
-    inner = face_of(Statement(zero, (every, *parts), basis=problem.basis)).problem
-    return None if inner.constraints else (inner.lift(inner.drop(D)), 0.0)
-
-
-def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Constraint]:
-    """The values that must be zero, as equalities, without those that are zero for all kernels."""
-    parts = []
-    for f, mask in held:
-        if mask.any():
-            part = f.kept(mask)
-            open_ = ~zero_over(problem.basis, part)
-            if open_.any():
-                parts.append(Constraint(part.kept(open_), equal=0.0))
-    return parts
-
-
-def _within_rows(problem: Statement, D: Array, parts: list[Constraint]) -> tuple[Array, float] | None:
-    """Move D to the null space of the rows a, where the values, sums of squares of a'w, w = Q'D, are zero.
-
-    Returns the moved factor and how far it may be from an exact one. None if the rows are not proved to be
-    independent.
-    """
-    A = np.vstack([_squared_rows(part.functional, problem.Q) for part in parts])
-    A /= np.maximum(np.linalg.norm(A, axis=1), 1e-300)[:, None]
-    sigma = np.linalg.svd(A, compute_uv=False)
-    doubt = 16 * gamma(A.shape[1] + 16) * A.shape[0]
-    if A.shape[0] >= A.shape[1] or not sigma[-1] > 1e3 * doubt:
-        return None
-    W = problem.drop(D)
-    W = W - np.linalg.pinv(A) @ (A @ W)
-    left = float(np.linalg.norm(A @ W)) + doubt * float(np.linalg.norm(W))
-    return problem.lift(W), 2 * left / (float(sigma[-1]) - doubt)
+    parts = [Constraint(f, equal=0.0) for f in held]
+    if problem.basis is None:
+        whole = Statement(sp.csr_array(problem.cost.shape), (every, *parts))
+        if face_of(whole).problem.constraints:
+            return None
+        (label, share, gone), vectors = implied(whole)
+        first, live = np.unique(label, return_index=True)[1], np.flatnonzero(~gone)
+        A = np.zeros((len(vectors), gone.size), dtype=object)
+        for row, v in zip(A, vectors, strict=True):
+            np.add.at(row, label, fractions(v * share))
+        U = fractions(np.zeros((gone.size, W.shape[1])))
+        U[live] = annihilated(A[:, live], (W[first] / share[first, None])[live])
+        return np.asarray(U[label] * fractions(share)[:, None])
+    Q, rows = fractions(problem.Q), [np.zeros((0, problem.order), dtype=object)]
+    for part in parts:
+        which, vectors = vanishing(part)
+        if not (which.all() or squares(part.functional).all()):
+            return None
+        square = [fractions(v).dot(Q)[None] for v in vectors]
+        rows += square if which.all() else [_squared_rows(part.functional, Q)]
+    return annihilated(np.vstack(rows), W)
 
 
 def _squared_rows(f: Functional, Q: Array) -> Array:
     """Rows a such that the values are sums of squares (a'w)^2, w = Q'D; each row belongs to one value."""
     if isinstance(f, SquaredDistances):
         return np.subtract(*(Q[index] for index in f.indices))
-    if isinstance(f, Entries):
-        return Q[f.indices[0]]
-    return np.sum(Q, axis=0, keepdims=True) if isinstance(f, TotalSum) else Q  # a trace: all rows
+    return Q[f.indices[0]] if isinstance(f, Entries) else Q  # a trace: all rows
 
 
 def _still(f: Functional, D: Array, unit: float) -> Mask:

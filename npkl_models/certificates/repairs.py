@@ -21,7 +21,7 @@ from npkl_models.kernel import Anchor, Floor
 from npkl_models.linalg import Array, Index, Mask, norm_bound
 from npkl_models.model.conjugates import projected
 from npkl_models.model.functional import Functional
-from npkl_models.model.functionals import SquaredDistances, Trace
+from npkl_models.model.functionals import SquaredDistances, Trace, single_entries
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.model.statement import Statement
@@ -228,12 +228,9 @@ def _uncovered(term: Term, covered: Mask) -> tuple[Index, Index, Array]:
 
 def diagonal_values(f: Functional) -> tuple[Index, Index, Array]:
     """Positions, points and coefficients of the values c K_ii with c > 0."""
-    if isinstance(f, SparseMatrices):
-        alone = np.bincount(f.owner, minlength=f.size)[f.owner] == 1
-        own = np.flatnonzero(alone & (f.row == f.column) & (f.entry > 0))
-        return f.owner[own], f.row[own], f.entry[own]
-    where = np.flatnonzero(f.on_diagonal)
-    return where, f.indices[0][where] if where.size else where, np.ones(where.size)
+    where, i, j, c = single_entries(f)
+    own = (i == j) & (c > 0)
+    return where[own], i[own], c[own]
 
 
 def _ray_of_rows(problem: Statement, T: Array) -> Anchor | None:
@@ -245,7 +242,7 @@ def _ray_of_rows(problem: Statement, T: Array) -> Anchor | None:
     covered = np.zeros(problem.order, dtype=bool)
     for k, part in enumerate(problem.terms):
         where, points, size = diagonal_values(part.functional)
-        grows = np.isposinf(part.domain[1][where]) & (share[points] > 0)
+        grows = np.isposinf(part.domain[1][where]) & (share[points] != 0)
         where, points, size = where[grows], points[grows], size[grows]
         groups, first = np.unique(label[points], return_index=True)
         new = ~covered[groups]

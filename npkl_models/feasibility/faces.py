@@ -1,28 +1,28 @@
 """The face of the cone on which equalities force all feasible kernels to lie.
 
-v'Kv = 0 and K >= 0 imply Kv = 0, for example 1'K1 = 0. K_ii = K_jj = K_ij, or a squared distance of zero,
-implies that points i and j share a row of V. K_ii = 0 implies that the row is zero. As constraints, these
-equalities forbid every positive definite K: multipliers are unbounded, and a violation of 1e-16 may change
-the objective by the root of 1e-16. A basis meets these equalities exactly (facial reduction, Borwein &
-Wolkowicz 1981).
+v'Kv = 0 and K >= 0 imply Kv = 0, for example 1'K1 = 0. K_ii K_jj = K_ij K_ij, or a squared distance of zero,
+implies that the rows i and j of V are multiples of one row (`groups`). K_ii = 0 implies that the row is zero.
+As constraints, these equalities forbid every positive definite K: multipliers are unbounded, and a violation
+of 1e-16 may change the objective by the root of 1e-16. A basis meets these equalities exactly (facial
+reduction, Borwein & Wolkowicz 1981).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from npkl_models.linalg import Array, Index, Mask, dense
-from npkl_models.linalg.twofold import exact_product
+from npkl_models.feasibility.groups import Groups, groups_of, link_of, quotient
+from npkl_models.linalg import TINY, Array, Index, Mask, dense
 from npkl_models.model.basis import CENTRED, Basis, orthonormal, shared_rows
 from npkl_models.model.constraint import Constraint
 from npkl_models.model.facts import fact
-from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
+from npkl_models.model.functionals import DistanceDifferences, SquaredDistances, TotalSum, single_entries
 from npkl_models.model.matrices import SparseMatrices
 from npkl_models.model.multipliers import Multipliers, spread
-from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
@@ -35,10 +35,10 @@ class Face:
 
     problem: Statement  # the problem over the face, without the constraints that the basis meets
     kept: tuple[Mask, ...]  # for each constraint of the original problem, which of its values are kept
-    # for each value of all constraints, the kept value that is equal on the face; -1 if the face makes the
-    # value zero
+    # for each value of all constraints, the kept value that is a multiple of it on the face; -1 if the face
+    # makes the value zero
     heir: Index
-    sign: Array  # -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1
+    ratio: Array  # what a value is of its heir: -1 for D_ij - D_ik and D_ik - D_ij
     losses: int  # number of loss terms of the original problem
     whole: bool = False  # whether the face is the whole cone, and the problem is unchanged
 
@@ -47,7 +47,7 @@ class Face:
         if self.whole or not y.constraints:
             return y
         terms = y.losses or tuple(np.zeros(term.functional.size) for term in self.problem.losses)
-        every, counts = np.concatenate(y.constraints) * self.sign, self.heir >= 0
+        every, counts = np.concatenate(y.constraints) * self.ratio, self.heir >= 0
         total = np.bincount(self.heir[counts], every[counts], every.size).astype(float)
         sizes = np.cumsum([kept.size for kept in self.kept])[:-1]
         parts: list[Array] = np.split(total, sizes)
@@ -72,26 +72,31 @@ def face_of(problem: Statement) -> Face:
 @fact
 def _face(problem: Statement) -> Face | None:
     """The face; None for the whole cone, or if the face is too large."""
-    vectors, n = [v for part in problem.constraints for v in vanishing(part)[1]], problem.n
-    label, gone = np.arange(n), np.zeros(n, dtype=bool)
-    if problem.basis is None:
-        if vectors and n > LARGEST:
-            return None
-        label, gone = _groups(problem)
-        if gone.all():
-            return None
-    kept, heir, sign = _kept(problem, label, gone)
-    plain, basis = int(label.max()) + 1 == n and not gone.any(), problem.basis
+    groups, vectors = implied(problem)
+    if problem.basis is None and ((vectors and problem.n > LARGEST) or groups.gone.all()):
+        return None
+    kept, heir, ratio = _kept(problem, groups)
+    plain, basis = groups.gone.size == problem.n and not groups.gone.any(), problem.basis
     if not plain or vectors:
         if basis is not None:
             basis = _within(basis, vectors)
         else:
-            basis = _complement(vectors) if plain else _shared_rows(label, gone, vectors)
+            basis = _complement(vectors) if plain else _shared_rows(groups, vectors)
         if basis is None:
             return None
     elif all(mask.all() for mask in kept):  # equalities that are stated twice are kept once
         return None
-    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.losses))
+    return Face(_with(problem, kept, basis), kept, heir, ratio, len(problem.losses))
+
+
+def implied(problem: Statement) -> tuple[Groups, list[Array]]:
+    """Groups of points whose rows must be multiples of one row, and other vectors v with v'Kv = 0."""
+    vectors, n = [v for part in problem.constraints for v in vanishing(part)[1]], problem.n
+    if problem.basis is not None:
+        return Groups(np.arange(n), np.ones(n), np.zeros(n, dtype=bool)), vectors
+    links = [link_of(v) for v in vectors]
+    rest = [v for v, link in zip(vectors, links, strict=True) if link is None]
+    return groups_of(problem, [link for link in links if link is not None]), rest
 
 
 def _own(kept: tuple[Mask, ...]) -> Index:
@@ -110,89 +115,57 @@ def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> St
     return replace(problem, terms=(*terms, *left), basis=basis)
 
 
-def _groups(problem: Statement) -> tuple[Index, Mask]:
-    """Labels of the groups of points that share a row, and a mask of the groups with a row of zeros."""
-    fixed = np.full(problem.n, np.nan)
-    entries = [e for e in problem.constraints if isinstance(e.functional, Entries)]
-    for part in entries:
-        i, j = part.functional.indices
-        own = (i == j) & ((part.upper == 0) | part.equal)
-        fixed[i[own]] = part.upper[own]
-    edges = [np.zeros((0, 2), dtype=np.intp)]
-    for part in (e for e in entries if e.equal):
-        i, j = part.functional.indices
-        same = (i != j) & (part.value == fixed[i]) & (part.value == fixed[j])
-        edges.append(np.stack([i[same], j[same]], axis=1))
-    for part in problem.constraints:
-        if isinstance(part.functional, SquaredDistances):
-            edges.append(np.stack(part.functional.indices, axis=1)[part.upper == 0])
-    count, label = components(problem.n, np.concatenate(edges))
-    while (more := _followed(problem, label)).size:
-        edges.append(more)
-        count, label = components(problem.n, np.concatenate(edges))
-    gone = np.zeros(count, dtype=bool)
-    gone[label[fixed == 0]] = True
-    return label, gone
-
-
-def _followed(problem: Statement, label: Index) -> Index:
-    """Pairs of points of different groups that equal distances join: d_ij = d_ik, where i, j share a row."""
-    out = [np.zeros((0, 2), dtype=np.intp)]
-    for part in problem.constraints:
-        if isinstance(part.functional, DistanceDifferences) and part.equal:
-            i, j, k = (index[part.value == 0] for index in part.functional.indices)
-            a, b, c = label[i], label[j], label[k]
-            out.append(np.stack([i, k], axis=1)[(a == b) & (a != c)])
-            out.append(np.stack([i, j], axis=1)[(a == c) & (a != b)])
-    return np.concatenate(out)
-
-
-def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
-    """Which values are kept (equal values once, none that the face meets), their heirs and signs."""
+def _kept(problem: Statement, groups: Groups) -> tuple[tuple[Mask, ...], Index, Array]:
+    """Which values are kept (equal values once, none that the face meets), their heirs and ratios."""
     masks = [~vanishing(part)[0] for part in problem.constraints]
     ends = np.cumsum([0, *(mask.size for mask in masks)])
-    rows, sign = [], np.ones(int(ends[-1]))
+    table, ratio = [], np.ones(int(ends[-1]))
     for part, start in zip(problem.constraints, ends[:-1], strict=True):
-        f = part.functional
-        at = start + np.arange(f.size)
-        if not part.equal:
-            continue
-        if isinstance(f, DistanceDifferences):
-            i, j, k = (label[index] for index in f.indices)
-            sign[at] = np.where(j <= k, 1.0, -1.0)
-            asked = sign[at] * part.value + 0.0
-            columns = (np.full(f.size, 2), i, np.minimum(j, k), np.maximum(j, k), asked)
-            rows.append(np.column_stack([at, (j == k) & (part.value == 0), *columns]))
-            continue
-        if not isinstance(f, (Entries, SquaredDistances)):
-            continue
-        first, second = label[f.indices[0]], label[f.indices[1]]
-        entry = isinstance(f, Entries)
-        absent = gone[first] | gone[second] if entry else (first == second) | (gone[first] & gone[second])
-        ends_of = (np.full(f.size, -1), np.minimum(first, second), np.maximum(first, second))
-        columns = (np.full(f.size, entry), *ends_of, part.value + 0.0)
-        rows.append(np.column_stack([at, absent & (part.value == 0), *columns]))
+        for e, columns in _values(part, groups) if part.equal else ():
+            table.append(np.column_stack([start + e, *columns, part.value[e]]))
     left, heir = np.concatenate(masks), _own(tuple(masks))
-    if rows:
-        table = np.concatenate(rows)
-        at, met = table[:, 0].astype(np.intp), table[:, 1] > 0
+    if table:
+        at, met, *keys, scale, value = np.concatenate(table).T
+        at, met = at.astype(np.intp), (met > 0) & (value == 0)
         heir[at[met]] = -1
-        at, table = at[~met], table[~met, 2:]
-        _, chosen, same = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        first_of, same = at[chosen], same.ravel()
-        heir[at] = first_of[same]
-        sign[at] = sign[at] * sign[first_of[same]]
-        sign[first_of] = 1.0
+        at, scale, value = at[~met], scale[~met], value[~met]
+        rows = np.column_stack([*(key[~met] for key in keys), value / scale + 0.0])
+        _, chosen, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        first = chosen[same.ravel()]
+        alike = (value == 0) | (quotient(value, scale, value[first], scale[first]) == 1)
+        alike &= np.minimum(np.abs(scale), np.abs(scale[first])) >= TINY
+        first = np.where(alike, first, np.arange(at.size))
+        heir[at], ratio[at] = at[first], scale / scale[first]
         left = heir == np.arange(left.size)
-    return tuple(np.split(left, ends[1:-1])), heir, sign
+    return tuple(np.split(left, ends[1:-1])), heir, ratio
 
 
-def _shared_rows(label: Index, gone: Mask, vectors: list[Array]) -> Basis | None:
+def _values(part: Constraint, groups: Groups) -> Iterator[tuple[Index, tuple[Array | Index | Mask, ...]]]:
+    """Values that depend on few rows: their positions, whether they are zero, what they say, and a factor.
+
+    Values that say the same are equal up to their factors.
+    """
+    f, one = part.functional, np.ones(part.functional.size)
+    if isinstance(f, DistanceDifferences):
+        i, j, k = (groups.rows[index] for index in f.indices)
+        yield (
+            np.arange(f.size),
+            (j == k, 2 * one, i, np.minimum(j, k), np.maximum(j, k), np.where(j <= k, 1.0, -1.0)),
+        )
+    elif isinstance(f, SquaredDistances):
+        i, j = (groups.rows[index] for index in f.indices)
+        yield np.arange(f.size), (i == j, 0 * one, -one, np.minimum(i, j), np.maximum(i, j), one)
+    else:
+        e, i, j, c = single_entries(f)
+        a, b, c = groups.label[i], groups.label[j], c * groups.share[i] * groups.share[j]
+        zero, one = groups.gone[a] | groups.gone[b], one[e]
+        yield e, (zero, one, -one, np.minimum(a, b), np.maximum(a, b), c)
+
+
+def _shared_rows(groups: Groups, vectors: list[Array]) -> Basis | None:
     """A sparse basis with a column for each group; with ``vectors``, its dense part orthogonal to them."""
-    column = np.cumsum(~gone) - 1
-    if column[-1] < 0:
-        return None
-    basis = shared_rows(np.where(gone[label], -1, column[label]), int(column[-1]) + 1)
+    column = np.where(groups.gone, -1, np.cumsum(~groups.gone) - 1)
+    basis = shared_rows(column[groups.label], int(column.max()) + 1, groups.share)
     return _within(basis, vectors) if vectors else basis
 
 
@@ -254,7 +227,7 @@ def vanishing(part: Constraint) -> tuple[Mask, list[Array]]:
 
 
 def _root(n: int, row: Index, column: Index, entry: Array) -> Array | None:
-    """The vector v with M = vv' exactly, from all entries of an upper half; None if there is none.
+    """A multiple of the v with M = vv' exactly, from all entries of an upper half; None if there is none.
 
     With p the first row, M_pp M_ij = M_pi M_pj must hold without rounding.
     """
@@ -263,7 +236,5 @@ def _root(n: int, row: Index, column: Index, entry: Array) -> Array | None:
     first[column[own]] = entry[own]
     if not first[row[0]] > 0 or np.count_nonzero(first) ** 2 + np.count_nonzero(first) != 2 * entry.size:
         return None
-    left = exact_product(np.full(entry.size, first[row[0]]), entry)
-    right = exact_product(first[row], first[column])
-    same = np.array_equal(left.high, right.high) and np.array_equal(left.low, right.low)
-    return np.asarray(first / np.sqrt(first[row[0]])) if same else None
+    same = quotient(entry, first[row], first[column], np.full(entry.size, first[row[0]])) == 1
+    return first if same.all() else None

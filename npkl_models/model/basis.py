@@ -179,12 +179,15 @@ def orthonormal(Q: Array) -> Array:
     return np.ascontiguousarray(straight * np.sign(R.diagonal()))
 
 
-def shared_rows(label: Index, count: int) -> Basis:
-    """A sparse column for each group, with equal entries in its rows; negative labels have no column."""
+def shared_rows(label: Index, count: int, share: Array | None = None) -> Basis:
+    """A sparse column for each group, with equal entries in its rows; negative labels have no column.
+
+    The entries are multiples of the numbers ``share``, without rounding if these are powers of two.
+    """
     points = np.flatnonzero(label >= 0)
-    own = label[points]
-    share = np.bincount(own, minlength=count)[own] ** -0.5
-    return Basis(sp.csr_array((share, (points, own)), shape=(label.size, count)))
+    own, part = label[points], np.ones(points.size) if share is None else share[points]
+    entry = part * np.bincount(own, part * part, minlength=count)[own] ** -0.5
+    return Basis(sp.csr_array((entry, (points, own)), shape=(label.size, count)))
 
 
 def wavelets_of(graph: Matrix) -> Basis:

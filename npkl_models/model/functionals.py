@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.linalg import Array, Mask
+from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, SquaredDistances
 from npkl_models.model.functional import Functional, Triplets, svec
 from npkl_models.model.matrices import SparseMatrices
@@ -21,6 +21,7 @@ __all__ = [
     "TotalSum",
     "Trace",
     "Triplets",
+    "single_entries",
     "squares",
 ]
 
@@ -141,3 +142,13 @@ def squares(f: Functional) -> Mask:
     if isinstance(f, Entries):
         return f.on_diagonal
     return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum, Trace)))
+
+
+def single_entries(f: Functional) -> tuple[Index, Index, Index, Array]:
+    """The values c K_ij of one entry, whatever holds them: their positions, i, j and c."""
+    none = np.zeros(0, dtype=np.intp)
+    if isinstance(f, (TotalSum, Trace)):
+        return none, none, none, np.zeros(0)
+    t = f.incidence
+    e = np.flatnonzero((np.bincount(t.owner, minlength=t.size)[t.owner] == 1) & (t.coefficient != 0))
+    return t.owner[e], t.row[e], t.column[e], np.asarray(t.coefficient)[e]

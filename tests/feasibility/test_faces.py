@@ -5,6 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.feasibility.faces import face_of
+from tests.certificates.test_units import rewritten
 
 
 @pytest.fixture
@@ -76,3 +77,57 @@ def test_a_square_that_must_be_zero_is_met_by_a_basis(unit):
     M[2, 0] += 1e-9
     near = nm.Constraint(nm.SparseMatrices(5, [M, *others]), equal=[0.0, 1.0, 4.0])
     assert face_of(nm.Problem(-np.ones((5, 5)), near)).whole
+
+
+WAYS = {
+    "entries": (0, 0),
+    "matrices": (0, 0),
+    "constraints times c_e": (0, 20),
+    "in units D": (20, 0),
+    "both": (20, 20),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_face_is_read_off_what_is_said_however_it_is_written(problem, way):
+    """A right point is certified, with its multipliers and without."""
+    rng, sizes = np.random.default_rng(0), [part.functional.size for part in problem.constraints]
+    d, c = (
+        np.ldexp(1.0, rng.integers(-k, k + 1, m)) for k, m in zip(WAYS[way], (40, sum(sizes)), strict=True)
+    )
+    other = problem if way == "entries" else rewritten(problem, d, c)
+    face, known = face_of(other), face_of(problem)
+    assert face.problem.order == known.problem.order < 40
+    assert [mask.tolist() for mask in face.kept] == [mask.tolist() for mask in known.kept]
+    best = problem.solve("interior", tol=1e-10)
+    nus = np.split(np.concatenate(best.multipliers.constraints) / c, np.cumsum(sizes)[:-1])
+    found = nm.certify(other, best.V * d[:, None], nm.Multipliers((), tuple(nus)), kind="factor")
+    assert found.bound == pytest.approx(best.certificate.bound, rel=1e-9)
+    assert found.certifies(1e-9)
+    assert nm.certify(other, best.V * d[:, None], kind="factor").certifies(1e-6)
+    assert other.solve("interior").is_optimal(1e-6)
+
+
+@pytest.mark.parametrize("apart", [0, 1])
+@pytest.mark.parametrize(("own", "ratio"), [(0.3, 1.0), (0.3, -1.0), (7.0, -0.25), (1e-200, 2.0**90)])
+def test_rows_that_are_multiples_share_a_column_and_others_do_not(own, ratio, apart):
+    """K_01 = ratio K_11 and K_00 = ratio^2 K_11 exactly; a unit of the last place apart there is no face."""
+    between = np.nextafter(own * ratio, np.inf) if apart else own * ratio
+    entries = nm.Entries(3, ([0, 1, 2, 0, 1], [0, 1, 2, 1, 2]))
+    C = np.diag([1.0, 1.0, ratio**2]) / own
+    held = nm.Constraint(entries, equal=[own * ratio**2, own, own, between, own / 2])
+    face = face_of(nm.Problem(C, held))
+    assert face.problem.order == 3 - (not apart)
+    if not apart:
+        first, second = face.problem.basis.dense[:2]
+        np.testing.assert_array_equal(first, ratio * second)
+
+
+def test_links_that_contradict_each_other():
+    """x_0 = x_1 = x_2 = -x_0 leaves rows of zeros, and K_00 = 1 is then impossible."""
+    M = [np.outer(v, v) for v in ([1.0, -1, 0, 0], [0, 1.0, -1, 0], [1.0, 0, 1, 0])]
+    squares = nm.Constraint(nm.SparseMatrices(4, M), equal=0.0)
+    for at, status in ((3, nm.Status.OPTIMAL), (0, nm.Status.INFEASIBLE)):
+        problem = nm.Problem(np.eye(4), (squares, nm.Constraint(nm.Entries(4, ([at], [at])), equal=1.0)))
+        assert face_of(problem).problem.order == 1
+        assert problem.solve().status is status

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 KERNEL, MISSES, SCALE = "kernel.py", "model/misses.py", "model/scale.py"
+RATIONAL = "proof/rational.py"
 FACTORS, JUDGE = "proof/factorisation.py", "solve/judge.py"
 ROUNDING, TARGETS = "test_kernel_rounding.py", "certificates/test_targets.py"
 LINES, OFF = "test_kernel_lines.py -k ", "model/test_off_basis.py"
@@ -39,8 +40,8 @@ MUTANTS = {
     "raised: rounding": (KERNEL, "least = (rise - gamma", "least = (rise - 0 * gamma", LINES + "raises_of"),
     "raised: sum": (KERNEL, "lower -= 4 * UNIT *", "lower -= 0 *", LINES + "raises_of"),
     # rational numbers and signs
-    "elimination: sign": (KERNEL, "if pivot < 0 or (", "if (", ROUNDING),
-    "elimination: zero pivot": (KERNEL, " or (pivot == 0 and any(row[k:]))", "", ROUNDING),
+    "elimination: sign": (RATIONAL, "if pivot < 0 or (", "if (", ROUNDING),
+    "elimination: zero pivot": (RATIONAL, " or (pivot == 0 and any(row[k:]))", "", ROUNDING),
     "bound: a proved floor": (KERNEL, "paid(problem, floor.y) if floor.proved else math.inf", "paid(problem, floor.y)", LINES + "floor_below"),
     "signs: none negative": (KERNEL, "(own < 0).any() or ", "", LINES + "signs"),
     "signs: squares alone": (KERNEL, " or (own[~squares(part.functional)] > 0).any()", "", LINES + "signs"),
@@ -70,6 +71,9 @@ MUTANTS = {
     "objective: cost": (KERNEL, "error = gamma(steps + SUM) *", "error = 0 *", ROUNDING),
     "objective: losses": (KERNEL, "np.sum(slope * size)) * gamma(steps + 8)", "np.sum(slope * size)) * 0", LINES + "cancel"),
     "objective: losses off the basis": (KERNEL, "error = float(np.sum(slope * moved))", "error = 0 * float(np.sum(slope * moved))", LINES + "objective_pays_for_the_way"),
+    # rays
+    "falls: held exactly": (KERNEL, "if not np.isfinite(end).all()", "if False", "certificates/test_recession.py -k misses"),
+    "falls: negative": (KERNEL, "return bool(rate < 0)", "return True", "certificates/test_recession.py -k closed"),
     # the other rooms
     "misses: own numbers": (MISSES, "        scale = b\n", "        scale = b.max(initial=0.0) + 0 * b\n", TARGETS),
     "misses: doubt": (MISSES, "doubt = rounding * size", "doubt = 0 * size", LINES + "doubts"),
