@@ -14,7 +14,7 @@ CASES = 3
 """Of a test with more cases the quick suite runs so many, or the root of their number if that is more."""
 
 WHOLE = ("checker/", "house/test_house.py", "house/test_kernel.py", "house/test_docstrings.py", "house/test_lid.py", "house/test_quick.py", "prose/", "adversary/test_inputs.py", "crosscheck/test_verdicts.py",
-         "conic/test_cvxpy_doors.py", "certificates/test_alarm.py", "examples/", "solve/test_backends.py")  # fmt: skip
+         "cvx/test_doors.py", "certificates/test_alarm.py", "examples/", "solve/test_backends.py")  # fmt: skip
 """Here every case is a promise of its own, and takes next to no time."""
 
 LATER = (

@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
 
         chosen = known_backends() if names is None else [label.split("[")[0] for label in names]
         found = crosscheck(
-            problem, names, _points(options.point, problem), n_jobs=options.jobs, progress=progress, folder=options.resume,
+            problem, names, _points(options.point, problem), n_jobs=options.jobs, progress=progress,
+            folder=options.resume,
             **given.recipe.solving(*chosen),
         )  # fmt: skip
     _show(console, found, given.title, names is not None)

@@ -10,6 +10,7 @@ import numpy as np
 from npkl_models.answer.solution import Solution
 from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.data.sdpa_answer import read_answer
+from npkl_models.data.tables import read_points
 from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
 from npkl_models.files.gate import gate, is_there
@@ -41,7 +42,9 @@ def judge_file(
     """
     name, end = Path(source).name, Path(answer).suffix
     if end not in (*ARRAYS, ".npz") and not name.endswith(PROGRAMS):
-        raise ProblemError(f"{answer} answers a file in SDPA's sparse format (.dat-s), got the problem {source}")
+        raise ProblemError(
+            f"{answer} answers a file in SDPA's sparse format (.dat-s), got the problem {source}"
+        )
     if end in ARRAYS or end == ".npz":
         problem = problem_of(source)
         found = _judged(problem, answer_of(answer, problem), tol, feasibility)
@@ -71,7 +74,9 @@ def answer_of(path: str | Path, problem: Problem) -> Solution | Array:
     with gate(path, "an array V or K: .npy, .csv, or .npz by one of these names"):
         X = _ARRAYS[path.suffix](path) if path.suffix in _ARRAYS else _named(path)
         if X.ndim != 2 or len(X) != problem.n or X.dtype.kind not in "fiu":
-            raise ProblemError(f"{path} must have numbers in {problem.n} rows, got {X.dtype} of shape {X.shape}")
+            raise ProblemError(
+                f"{path} must have numbers in {problem.n} rows, got {X.dtype} of shape {X.shape}"
+            )
         return np.asarray(X, dtype=float)
 
 
@@ -84,18 +89,6 @@ def _judged(problem: Problem, given: Solution | Array, tol: float, feasibility: 
     return judge_point(problem, "outside", given, y, tol, feasibility)
 
 
-def _csv(path: Path) -> Array:
-    """The numbers of a table; its head and its names of rows are not numbers of it."""
-    import pandas  # heavy
-
-    table = pandas.read_csv(path, header=None)
-    if not all(dtype.kind in "fiu" for dtype in table.dtypes):
-        table = pandas.read_csv(path)
-        first = str(table.columns[0])
-        table = table.iloc[:, 1:] if first.startswith("Unnamed") or table.dtypes.iloc[0].kind not in "fiu" else table
-    return np.asarray(table)
-
-
 def _named(path: Path) -> Array:
     with opened(path) as file:
         names = [name for name in ("V", "K") if name in file]
@@ -104,4 +97,4 @@ def _named(path: Path) -> Array:
         return np.asarray(file[names[0]])
 
 
-_ARRAYS = {".npy": lambda path: np.load(path, allow_pickle=False), ".csv": _csv}
+_ARRAYS = {".npy": lambda path: np.load(path, allow_pickle=False), ".csv": lambda path: read_points(path, label="none").X}

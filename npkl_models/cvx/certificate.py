@@ -6,12 +6,6 @@ from dataclasses import dataclass, replace
 
 from npkl_models.certificates.bounds import FEASIBILITY
 
-RIGOURS = {
-    "proved": "both in exact terms, for the numbers that CVXPY hands to a solver",
-    "nearby": "no bound is proved for the program as written",
-    "none": "nothing is proved",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class CvxpyCertificate:
@@ -43,6 +37,17 @@ class CvxpyCertificate:
         Whether the problem is a maximisation.
     seconds : float
         What the judgement took.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import npkl_models as nm
+    >>> x = cp.Variable(2)
+    >>> problem = cp.Problem(cp.Maximize(cp.sum(x)), [cp.norm(x) <= 1])
+    >>> _ = problem.solve(solver=nm.Certified("CLARABEL"))
+    >>> found = nm.certificate_of(problem)
+    >>> bool(found.lower <= 2**0.5 <= found.upper), found.rigour
+    (True, 'proved')
     """
 
     status: str
@@ -85,8 +90,10 @@ class CvxpyCertificate:
             return f"unbounded: {words} that the objective has no bound\n(ray: {self.source})"
         middle = f"{self.lower:.10g} <= optimum <= {self.upper:.10g}"
         if self.rigour != "proved" and self.perturbation > 0:
-            middle += f"; {self.nearby:.10g} bounds it if the costs change by {self.perturbation:.1e}, relative"
+            middle += (
+                f"; {self.nearby:.10g} bounds it if the costs change by {self.perturbation:.1e}, relative"
+            )
         return (
-            f"{middle}\nx has the value {self.value:.10g} and misses the constraints by {self.violation:.1e}, "
+            f"{middle}\nx has the value {self.value:.10g}, misses the constraints by {self.violation:.1e}, "
             f"relative gap {self.relative_gap:.1e} ({self.rigour}; dual variables: {self.source})"
         )

@@ -12,14 +12,15 @@ import numpy as np
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.reductions.solvers.defines import INSTALLED_SOLVERS, SOLVER_MAP_CONIC
 
-from npkl_models.cvx.translation import translated
+from npkl_models.answer.solution import Solution
 from npkl_models.cvx import kernel, reading
 from npkl_models.cvx.certificate import CvxpyCertificate
-from npkl_models.cvx.judge import compared, judge, units
+from npkl_models.cvx.judge import judge
 from npkl_models.cvx.program import ConicProgram, triangles
 from npkl_models.cvx.search import Raw
+from npkl_models.cvx.sizes import compared, units
 from npkl_models.cvx.solver import InteriorSolver, answer_of
-from npkl_models.answer.solution import Solution
+from npkl_models.cvx.translation import translated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
@@ -62,7 +63,9 @@ class Certified(ConicSolver):  # type: ignore[misc]
 
     SUPPORTED_CONSTRAINTS = reading.CONES
 
-    def __init__(self, solver: Any = None, *, tol: float = 1e-6, budget: float = BUDGET, **options: Any) -> None:
+    def __init__(
+        self, solver: Any = None, *, tol: float = 1e-6, budget: float = BUDGET, **options: Any
+    ) -> None:
         super().__init__()
         self.inner = _solver_named(solver)
         self.tol, self.budget, self.options = tol, budget, options
@@ -117,7 +120,9 @@ class Certified(ConicSolver):  # type: ignore[misc]
         """The answer in CVXPY's own form, with its certificate; CVXPY calls this."""
         found = self.inner.invert(solution, inverse_data)
         program, maximise = inverse_data["npkl_models"]
-        certificate = judge(program, self._raw(found, program, inverse_data), tol=self.tol, budget=self.budget)
+        certificate = judge(
+            program, self._raw(found, program, inverse_data), tol=self.tol, budget=self.budget
+        )
         found.attr[s.EXTRA_STATS] = certificate.flipped() if maximise else certificate
         return found
 
@@ -150,7 +155,9 @@ def _solver_named(solver: Any) -> Any:
         return solver
     there = sorted(name for name in SOLVER_MAP_CONIC if name in INSTALLED_SOLVERS)
     if not isinstance(solver, str) or solver.upper() not in SOLVER_MAP_CONIC:
-        raise ProblemError(f"solver must be a conic solver of CVXPY, got {solver!r}; installed: {', '.join(there)}")
+        raise ProblemError(
+            f"solver must be a conic solver of CVXPY, got {solver!r}; installed: {', '.join(there)}"
+        )
     if solver.upper() not in there:
         raise ProblemError(f"the solver {solver} must be installed; installed: {', '.join(there)}")
     return SOLVER_MAP_CONIC[solver.upper()]
@@ -183,8 +190,8 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, budget: float = BUDGET) ->
     tol : float
         The relative gap that is wanted.
     budget : float
-        Seconds that may be spent on a solve of our own, whose dual variables serve if those of the problem are
-        hidden or prove a larger gap; 0 for none.
+        Seconds that may be spent on a solve of our own. Its dual variables serve if those of the problem are
+        hidden, or prove a larger gap. 0 for none.
 
     Returns
     -------
@@ -216,7 +223,9 @@ def certify_cvxpy(problem: Any, *, tol: float = 1e-6, budget: float = BUDGET) ->
     z = reading.duals_in(door)
     z = np.full(door.program.b.size, np.nan) if z is None else z
     if claim is not None and any(v.value is None for v in problem.variables()):
-        found = judge(door.program, Raw(claim, np.full(door.program.c.size, np.nan), z), tol=tol, budget=budget)
+        found = judge(
+            door.program, Raw(claim, np.full(door.program.c.size, np.nan), z), tol=tol, budget=budget
+        )
         return found.flipped() if door.maximise else found
     x, open_ = reading.variables_in(door)
     x = reading.completed(door.program, x, open_, max(budget, 1.0))
@@ -237,18 +246,27 @@ def _refuse_contradiction(
 ) -> None:
     """CVXPY's own value and misses must be those that were read."""
     read = program.objective(x)
-    size = abs(value) + abs(read) + abs(program.offset) + float(np.abs(program.c) @ units(program.A, compared(program, x), x))
+    size = (
+        abs(value)
+        + abs(read)
+        + abs(program.offset)
+        + float(np.abs(program.c) @ units(program.A, compared(program, x), x))
+    )
     if found.violation <= AGREES and abs(read - value) > AGREES * size:
         raise ProblemError(f"the objective must be read as CVXPY computes it: {value:.10g}, got {read:.10g}")
     sizes = float(np.max(np.abs(program.b), initial=0.0) + np.max(abs(program.A) @ np.abs(x), initial=0.0))
     if found.violation <= AGREES**2 and missed > AGREES * sizes:
-        raise ProblemError(f"the values miss a constraint by {missed:.3g} for CVXPY, but not in its conic form")
+        raise ProblemError(
+            f"the values miss a constraint by {missed:.3g} for CVXPY, but not in its conic form"
+        )
 
 
 def _constant(problem: Any) -> CvxpyCertificate:
     """A problem without variables: its value is its optimum, if its constraints hold."""
     value = float(np.real(problem.objective.value))
-    missed = max((float(np.max(np.abs(c.violation()), initial=0.0)) for c in problem.constraints), default=0.0)
+    missed = max(
+        (float(np.max(np.abs(c.violation()), initial=0.0)) for c in problem.constraints), default=0.0
+    )
     rigour = kernel.PROVED
     if missed:
         end = -np.inf if isinstance(problem.objective, cvxpy.Maximize) else np.inf

@@ -41,7 +41,11 @@ class Fixed:
         A, out = self.whole.A, np.zeros(self.whole.b.size)
         out[self.rows] = z
         left = -self.whole.c * costs - A.T @ out
-        own = np.asarray(A[self.by].tocsc()[np.arange(self.by.size), self.of]).ravel() if self.by.size else left[:0]
+        own = (
+            np.asarray(A[self.by].tocsc()[np.arange(self.by.size), self.of]).ravel()
+            if self.by.size
+            else left[:0]
+        )
         out[self.by] = left[self.of] / own
         return out
 
@@ -58,11 +62,14 @@ def without_fixed(program: ConicProgram) -> Fixed:
     A, b = sp.csr_array(program.A[:, columns]), program.b - program.A @ x
     empty = np.diff(A.indptr) == 0
     settled = empty & (np.arange(b.size) < program.at)
-    settled[: program.zero] &= np.abs(b[: program.zero]) <= np.finfo(float).eps * np.abs(program.b[: program.zero])
+    settled[: program.zero] &= np.abs(b[: program.zero]) <= np.finfo(float).eps * np.abs(
+        program.b[: program.zero]
+    )
     settled[program.zero : program.at] &= b[program.zero : program.at] >= 0
     rows = np.flatnonzero(~settled)
     smaller = replace(
-        program, A=sp.csr_array(A[rows]), b=b[rows], c=program.c[columns], zero=int(np.sum(rows < program.zero)),
+        program, A=sp.csr_array(A[rows]), b=b[rows], c=program.c[columns],
+        zero=int(np.sum(rows < program.zero)),
         nonneg=int(np.sum((rows >= program.zero) & (rows < program.at))),
         offset=program.offset + float(program.c @ x),
     )  # fmt: skip

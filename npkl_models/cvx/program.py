@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.utilities.psd_utils import TriangleKind
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index
 
 ROOT = np.sqrt(2.0)
 
@@ -81,7 +81,7 @@ class ConicProgram:
 
     @cached_property
     def identity(self) -> Array:
-        """The middle of the cones: one for inequalities, (1, 0) of vectors, the unit matrix; 0 for equations."""
+        """The middle of the cones: ones, (1, 0), the unit matrix; 0 for equations."""
         e = np.zeros(self.b.size)
         e[self.zero : self.at] = 1.0
         for cone in self.cones:
@@ -159,4 +159,3 @@ def smat(x: Array, order: int) -> Array:
 def _lowest(x: Array, order: int) -> float:
     finite = bool(np.isfinite(x).all())
     return float(np.linalg.eigvalsh(smat(x, order))[0]) if order and finite else np.inf if finite else -np.inf
-

@@ -86,7 +86,9 @@ def stated(problem: Any, quadratic: bool = True) -> Stated:
         raise ProblemError(f"a problem of CVXPY must be a cvxpy.Problem, got {type(problem).__name__}")
     if not problem.variables():
         raise ProblemError("a problem of CVXPY must have a variable, got constants alone")
-    own = cvxpy.Problem(problem.objective, problem.constraints)  # the caches of the given one stay as they are
+    own = cvxpy.Problem(
+        problem.objective, problem.constraints
+    )  # the caches of the given one stay as they are
     try:
         with _without_values(problem):  # CVXPY refuses values outside bounds while it states a problem
             data, chain, inverse = own.get_problem_data(Rows(quadratic))
@@ -125,7 +127,9 @@ def variables_in(door: Stated) -> tuple[Array, Mask]:
     """
     values = {v.id: v.value for v in door.problem.variables()}
     for name in (v.name() for v in door.problem.variables() if v.value is None):
-        raise ProblemError(f"the variables must have values to be certified, got none for {name}; solve first")
+        raise ProblemError(
+            f"the variables must have values to be certified, got none for {name}; solve first"
+        )
     for step in door.chain.reductions:
         if isinstance(step, Complex2Real):
             for one, parts in step.canon_methods._variables.items():
@@ -188,28 +192,27 @@ def completed(program: ConicProgram, x: Array, open_: Mask, budget: float) -> Ar
 
 
 def duals_in(door: Stated) -> Array | None:
-    """The dual variables z of the dual values in the constraints; None if CVXPY keeps some of them to itself."""
+    """The dual variables z from the dual values of the constraints; None if CVXPY hides some of them."""
     known = {c.id: c.dual_value for c in door.problem.constraints if c.dual_value is not None}
     for step, inverse in zip(door.chain.reductions, door.inverse, strict=False):
         if isinstance(step, Complex2Real):
             return None
-        ids = inverse[2] if isinstance(step, CvxAttr2Constr) and inverse else getattr(inverse, "cons_id_map", None)
-        if isinstance(ids, dict):
-            known = {new: known[old] for old, new in ids.items() if old in known}
-    parts = []
+        attributes = isinstance(step, CvxAttr2Constr) and inverse
+        ids = inverse[2] if attributes else getattr(inverse, "cons_id_map", None)
+        known = {new: known[old] for old, new in ids.items() if old in known} if ids else known
     if any(c.id not in known for c in door.conic.constraints):
         return None
-    for c in door.conic.constraints:
-        value = known[c.id]
-        if isinstance(c, SvecPSD):
-            parts.append(_triangle(np.asarray(value)))
-        elif isinstance(c, SOC):
-            parts.append(np.column_stack([np.ravel(value[0]), np.atleast_2d(np.asarray(value[1]).T)]).ravel())
-        else:
-            parts.append(np.asarray(_dense(value), dtype=float).ravel(order="F"))
-    z = np.concatenate([np.asarray(part, dtype=float).ravel() for part in parts]) if parts else np.zeros(0)
+    parts = [_rows_of(c, known[c.id]) for c in door.conic.constraints]
+    z = np.concatenate([np.zeros(0), *parts])
     return z if z.size == door.program.b.size else None
 
 
-def _triangle(value: Array) -> Array:
-    return svec((value + value.T) / 2) if value.ndim == 2 else value
+def _rows_of(constraint: Any, value: Any) -> Array:
+    """A dual value in the rows of its constraint."""
+    if isinstance(constraint, SvecPSD):
+        X = np.asarray(value, dtype=float)
+        return svec((X + X.T) / 2) if X.ndim == 2 else X.ravel()
+    if isinstance(constraint, SOC):
+        t, X = value
+        return np.column_stack([np.ravel(t), np.atleast_2d(np.asarray(X).T)]).ravel()
+    return np.asarray(_dense(value), dtype=float).ravel(order="F")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import clarabel
+import clarabel  # type: ignore[import-untyped]
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.cvx import kernel
-from npkl_models.cvx.kernel import Equations, independent, missed, without_zeros
+from npkl_models.cvx.near import Equations, held_rows, idle_rows, independent, missed, without_zeros
 from npkl_models.cvx.program import ConicProgram
 from npkl_models.linalg import TINY, Array, Mask, Matrix
 
@@ -44,7 +44,9 @@ class Side:
     equations: Equations
     f: Array
     inside: Callable[[Array], Array]  # the vector in the cones
-    outward: Callable[[Array], Array]  # the u whose vector comes next to a given one, homogeneous equations met
+    outward: Callable[
+        [Array], Array
+    ]  # the u whose vector comes next to a given one, homogeneous equations met
     try_: Callable[[Array], float]  # the kernel's judgement, larger is better; -inf for none
     alive: Mask  # which inequalities and cones move with u
 
@@ -92,7 +94,9 @@ class Side:
         s, into = self.inside(u), self.least(d)
         scale = np.finfo(float).eps * self.equations.E.shape[0] ** 0.5 / min(self.equations.sigma, 1.0)
         scale *= float(np.linalg.norm(u)) or 1.0
-        own = np.array([np.linalg.norm(s[rows]) * (rows.stop - rows.start) ** 0.5 for rows in self.program.parts])
+        own = np.array(
+            [np.linalg.norm(s[rows]) * (rows.stop - rows.start) ** 0.5 for rows in self.program.parts]
+        )
         need = 8 * np.finfo(float).eps * own[self.alive] + 8 * scale
         return need - self.least(u), into
 
@@ -124,7 +128,9 @@ class Side:
         return None
 
 
-def dual_side(program: ConicProgram, still: Array | None = None, costs: bool = True, boxes: Array | None = None) -> Side | None:
+def dual_side(
+    program: ConicProgram, still: Mask | None = None, costs: bool = True, boxes: Array | None = None
+) -> Side | None:
     """The side of dual variables, u = (z, w): A'z + Pw = -c; None if its equations contradict each other.
 
     Numbers that are ``still`` stay as they are.
@@ -134,7 +140,7 @@ def dual_side(program: ConicProgram, still: Array | None = None, costs: bool = T
     weight = np.where((place < program.zero) | (place >= m), FREE, 1.0)
     if still is not None:
         weight[:m][still] = 0.0
-    live = np.flatnonzero(~kernel.idle_rows(G, weight))
+    live = np.flatnonzero(~idle_rows(G, weight))
     kept = independent(G[live], f[live])
     if kept is None:
         return None
@@ -148,9 +154,15 @@ def dual_side(program: ConicProgram, still: Array | None = None, costs: bool = T
 
     def judge(u: Array) -> float:
         found = kernel.lower_bound(program, u, weight, costs=costs)
-        return found if boxes is None else max(found, kernel.lower_bound(program, u, weight, costs=costs, boxes=boxes))
+        return (
+            found
+            if boxes is None
+            else max(found, kernel.lower_bound(program, u, weight, costs=costs, boxes=boxes))
+        )
 
-    return Side(program, equations, f[kept], lambda u: u[:m], outward, judge, _moving(program, weight[:m] > 0))
+    return Side(
+        program, equations, f[kept], lambda u: u[:m], outward, judge, _moving(program, weight[:m] > 0)
+    )
 
 
 def _moving(program: ConicProgram, rows: Mask) -> Mask:
@@ -187,7 +199,7 @@ def direction_side(program: ConicProgram, x: Array, still: Mask) -> Side | None:
 
 def _points(program: ConicProgram, b: Array, weight: Array, judge: Callable[[Array], float]) -> Side | None:
     E = sp.csr_array(program.A[: program.zero])
-    free = np.flatnonzero(~kernel.held_rows(E, weight) & ~kernel.idle_rows(E, weight))
+    free = np.flatnonzero(~held_rows(E, weight) & ~idle_rows(E, weight))
     kept = independent(E[free], b[free])
     if kept is None:
         return None
@@ -213,7 +225,11 @@ def _saddle(inner: Matrix, rows: Matrix) -> Callable[[Array], Array]:
     n, k = inner.shape[1], rows.shape[0]
     H = sp.csc_array(inner.T @ inner)
     shift = np.finfo(float).eps ** 0.5 * (float(H.diagonal().max(initial=0.0)) or 1.0)
-    K = sp.block_array([[H + shift * sp.eye_array(n), rows.T], [rows, None]], format="csc") if k else H + shift * sp.eye_array(n, format="csc")
+    K = (
+        sp.block_array([[H + shift * sp.eye_array(n), rows.T], [rows, None]], format="csc")
+        if k
+        else H + shift * sp.eye_array(n, format="csc")
+    )
     solver = sp.linalg.splu(sp.csc_array(K))
     return lambda right: np.asarray(solver.solve(np.append(right, np.zeros(k)))[:n])
 
@@ -262,12 +278,19 @@ def middle(program: ConicProgram, w: Array, time_limit: float) -> Array:
     """Dual variables as far inside their cones as they go, by one conic solve."""
     m, n = program.b.size, program.c.size
     g = program.c + (0.0 if program.P is None else program.P @ w)
-    cone = sp.csr_array((np.ones(m - program.zero), (np.arange(m - program.zero), np.arange(program.zero, m))), shape=(m - program.zero, m + 1))
-    e = sp.csr_array((program.identity[program.zero :], (np.arange(m - program.zero), np.full(m - program.zero, m))), shape=(m - program.zero, m + 1))
+    cone = sp.csr_array(
+        (np.ones(m - program.zero), (np.arange(m - program.zero), np.arange(program.zero, m))),
+        shape=(m - program.zero, m + 1),
+    )
+    e = sp.csr_array(
+        (program.identity[program.zero :], (np.arange(m - program.zero), np.full(m - program.zero, m))),
+        shape=(m - program.zero, m + 1),
+    )
     last = sp.csr_array(([1.0], ([0], [m])), shape=(1, m + 1))
     A = sp.vstack([sp.hstack([program.A.T, sp.csr_array((n, 1))]), last, e - cone], format="csr")
     b = np.concatenate([-g, [1.0], np.zeros(m - program.zero)])
     dual = replace(
-        program, A=A, b=b, c=np.append(np.zeros(m), -1.0), P=None, offset=0.0, zero=n, nonneg=program.nonneg + 1,
+        program, A=A, b=b, c=np.append(np.zeros(m), -1.0), P=None, offset=0.0, zero=n,
+        nonneg=program.nonneg + 1,
     )  # fmt: skip
     return solve(dual, time_limit).x[:m]

@@ -17,8 +17,9 @@ from cvxpy.utilities.psd_utils import TriangleKind
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.cvx import reading, search
 from npkl_models.cvx.fixed import without_fixed
-from npkl_models.cvx.judge import infeasible, relative_gap, violation
+from npkl_models.cvx.judge import infeasible
 from npkl_models.cvx.program import ConicProgram
+from npkl_models.cvx.sizes import relative_gap, violation
 from npkl_models.cvx.translation import Translation, is_ray, translated
 from npkl_models.errors import ProblemError
 from npkl_models.interior.interior import BACKEND

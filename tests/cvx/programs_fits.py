@@ -2,8 +2,9 @@
 
 import cvxpy as cp
 import numpy as np
-from cvx.written import Group, least, most
 from scipy.optimize import nnls
+
+from cvx.written import Group, least, most
 
 written = Group()
 

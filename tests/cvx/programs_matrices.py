@@ -2,8 +2,9 @@
 
 import cvxpy as cp
 import numpy as np
-from cvx.written import Group, least, most
 from scipy.linalg import solve_continuous_lyapunov
+
+from cvx.written import Group, least, most
 
 written = Group()
 PENTAGON = [(i, (i + 1) % 5) for i in range(5)]

@@ -4,6 +4,7 @@ from itertools import product
 
 import cvxpy as cp
 import numpy as np
+
 from cvx.written import Group, least, most
 
 written = Group()

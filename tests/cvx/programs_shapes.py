@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+
 from cvx.programs_matrices import root_of_determinant
 from cvx.written import Group, least, most
 

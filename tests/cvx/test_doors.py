@@ -78,7 +78,9 @@ def test_a_wrong_answer_is_refused(seed):
         for one in c.dual_variables:
             value = one.value
             one.save_value(1.01 * np.asarray(value) + 0.01)
-            judged = nm.certify_cvxpy(problem, budget=0.0)  # no solve of our own: other proposals, true bounds
+            judged = nm.certify_cvxpy(
+                problem, budget=0.0
+            )  # no solve of our own: other proposals, true bounds
             assert judged.lower - 1e-6 <= problem.value <= judged.upper + 1e-6, c
             assert nm.certify_cvxpy(problem).certifies()
             one.save_value(value)

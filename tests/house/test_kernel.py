@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "npkl_models"
-PROVERS = ("kernel.py", "proof/")
+PROVERS = ("kernel.py", "cvx/kernel.py", "proof/")
 ROUNDING = {"UNIT", "gamma"}
 SEARCHERS = ("repairs", "slater", "recover", "rays", "bounds", "prove")
 

@@ -192,7 +192,7 @@ COMMANDS = (
   npkl crosscheck problem.npz --backends interior --point mine=kernel.npy""",
         (
             GIVEN, *PROBLEM, *COMPARED, ("--json", TABLE[1]),
-            _option("--point", "judge an answer from elsewhere in the same table; may be given more than once",
+            _option("--point", "judge an answer from elsewhere in the same table; may be given again",
                     metavar="NAME=FILE", action="append", default=[]),
             _file("--resume", "store each answer in this folder, and use stored answers", "DIR"),
             _file("--report", "write tables, pictures, versions and machine as one HTML page"),
@@ -275,16 +275,15 @@ COMMANDS = (
     Command(
         "certify", "certify an answer to any problem",
         "Judge the answer of any solver to a problem as it is given: objective, proved bound, and what it "
-        "misses of the constraints. The exit status is 0 if it is certified optimal, 1 if not, 2 on bad usage.",
+        "misses of the constraints. The exit status is 0 if it is certified optimal, 1 if not, 2 on bad use.",
         """
   csdp problem.dat-s problem.sol
   npkl certify problem.dat-s problem.sol
   npkl certify problem.npz kernel.npy
   npkl certify problem.dat-s answer.npz --out judged.json""",
         (
-            _file("source", "the problem: saved (.npz), or in SDPA's sparse format (.dat-s, .dat-s.gz)", None),
-            _file("answer", "a saved answer (.npz), V or K (.npy, .csv), or what CSDP, DSDP, SDPA or SDPLR wrote",
-                  None),
+            _file("source", "the problem: saved (.npz), or in SDPA's sparse format (.dat-s)", None),
+            _file("answer", "saved (.npz), V or K (.npy, .csv), or from CSDP, DSDP, SDPA or SDPLR", None),
             _field("tol", "relative gap up to which a solution counts as optimal"),
             _field("feasibility", "violation up to which a solution counts as feasible"), *ANSWER,
         ),
