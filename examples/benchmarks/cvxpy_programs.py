@@ -95,6 +95,11 @@ def false(row: dict, optimum: float, slack: float, rows: list[dict]) -> bool:
     return crossed or row["lower"] > optimum + slack or row["upper"] < optimum - slack or another
 
 
+def dense(value):
+    """An array; values of sparse variables are sparse."""
+    return value.toarray() if hasattr(value, "toarray") else value
+
+
 def worse(problem: cp.Problem, by: float) -> str:
     """What is said of values that are moved, if there is damage."""
     best, damages = answer(problem, {}), {}
@@ -108,7 +113,7 @@ def worse(problem: cp.Problem, by: float) -> str:
         rise = (moved - best) * (1 if isinstance(problem.objective, cp.Minimize) else -1)
         lost = [0.0, rise / (abs(moved) + abs(best) or 1)]
         for c in problem.constraints:
-            size = max(np.max(np.abs(a.value), initial=0.0) for a in [*c.args, *c.variables()])
+            size = max(np.max(np.abs(dense(a.value)), initial=0.0) for a in [*c.args, *c.variables()])
             lost.append(np.max(c.violation(), initial=0.0) / (size or 1))
         damages[max(lost)] = factor or damages[max(damages)]
     damage = max(damages)
