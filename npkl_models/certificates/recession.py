@@ -42,10 +42,7 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
         return False
     zero = np.zeros((problem.n, 1))
     start = V if V is not None and np.isfinite(V).all() else zero
-    if problem.constraints and not any(
-        worst(misses(problem, restored(problem, X)))[0] <= FEASIBILITY
-        for X in (zero, *nearest_factors(problem, None))
-    ):
+    if problem.constraints and not _reached(problem, zero):
         return False
     if _may_be_inside(problem, start) and kernel.falls_inside(problem, start / float(np.linalg.norm(start))):
         return True
@@ -54,6 +51,12 @@ def unbounded(problem: Statement, V: Array | None = None) -> bool:
         return True
     more = [_searched(problem)] if problem.order <= DENSE_EIGH else []
     return any(_falls(problem, D, still) for still in STILL for D in more)
+
+
+def _reached(problem: Statement, zero: Array) -> bool:
+    """Whether a kernel near zero, or near the closest one that is known, meets the constraints."""
+    points = (zero, *nearest_factors(problem, None))
+    return any(worst(misses(problem, restored(problem, X)))[0] <= FEASIBILITY for X in points)
 
 
 def _may_be_inside(problem: Statement, V: Array) -> bool:

@@ -50,7 +50,8 @@ class SquaredDistances(Functional):
         return self.value_of_factor(V)
 
     def change_of_factor(self, V: Array, off: Array) -> Array:
-        both = off[self.indices[0]] + off[self.indices[1]]
+        i, j = self.indices
+        both = np.where(i == j, 0.0, off[i] + off[j])  # a point stays at no distance from itself
         out: Array = both * (2 * np.sqrt(self.value_of_factor(V)) + both) * (1 + 1e-9)
         return out
 

@@ -49,12 +49,12 @@ def constants(paths):
 
 
 BUDGETS = {
-    "lines of npkl_models": (lambda: lines(PACKAGE), 44_200),
-    "lines of tests": (lambda: lines(TESTS), 32_800),
-    "numeric constants at module level": (lambda: constants(PACKAGE), 620),
-    "public names": (lambda: len(nm.__all__), 87),
+    "lines of npkl_models": (lambda: lines(PACKAGE), 46_100),
+    "lines of tests": (lambda: lines(TESTS), 34_200),
+    "numeric constants at module level": (lambda: constants(PACKAGE), 630),
+    "public names": (lambda: len(nm.__all__), 89),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_400),
-    "benchmark scripts": (lambda: len(BENCHMARKS), 25),
+    "benchmark scripts": (lambda: len(BENCHMARKS), 26),
 }
 """What is counted, and the most that it may be. A change that lowers a number lowers it here, too."""
 
