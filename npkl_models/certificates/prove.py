@@ -57,9 +57,10 @@ def _certify(
     point, multipliers, kind = _parts(point, multipliers, kind)
     given = read_point(problem, point, kind, units.root)
     face = face_of(problem)
-    y = None
+    y = own = None
     if multipliers is not None:
-        y = face.fold(units.inner_multipliers(units.whole.as_multipliers(multipliers)))
+        own = units.inner_multipliers(units.whole.as_multipliers(multipliers))
+        y = face.fold(own)
     if demand.restoring:
         given = Given(restored(face.problem, given.V, steps=not demand.quick))
     source = "least norm" if y is None else "given"
@@ -83,7 +84,7 @@ def _certify(
         failure_probability=demand.failure_probability if rigour == "probable" else 0.0,
         violation=violation, missed=missed, point_min_eigenvalue=given.min_eigenvalue,
         indefinite=given.indefinite, source=source, feasibility=demand.feasibility,
-        seconds=time.perf_counter() - started, multipliers=face.unfold(dual.y), point=given.V,
+        seconds=time.perf_counter() - started, multipliers=face.unfold(dual.y, own), point=given.V,
         direction=face.problem.lift(dual.direction),
     )  # fmt: skip
 

@@ -72,7 +72,10 @@ def answer_of(path: str | Path, problem: Problem) -> Solution | Array:
             raise ProblemError(f"{path} must hold a solution of this problem, got {given!r}")
         return given
     with gate(path, "an array V or K: .npy, .csv, or .npz by one of these names"):
-        X = _ARRAYS[path.suffix](path) if path.suffix in _ARRAYS else _named(path)
+        if path.suffix == ".csv":
+            X = read_points(path, label="none").X
+        else:
+            X = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _named(path)
         if X.ndim != 2 or len(X) != problem.n or X.dtype.kind not in "fiu":
             raise ProblemError(
                 f"{path} must have numbers in {problem.n} rows, got {X.dtype} of shape {X.shape}"
@@ -95,6 +98,3 @@ def _named(path: Path) -> Array:
         if len(names) != 1:
             raise ProblemError(f"{path} must hold one array V or K, got {sorted(file.names)[:9]}")
         return np.asarray(file[names[0]])
-
-
-_ARRAYS = {".npy": lambda path: np.load(path, allow_pickle=False), ".csv": lambda path: read_points(path, label="none").X}

@@ -26,6 +26,9 @@ def judge(
     spent on solves of our own, if the given z proves too little.
     """
     started = time.perf_counter()
+    program, d, e, t = program.balanced()
+    raw = Raw(raw.status, raw.x / e, raw.z / d * t)
+    value = None if value is None else t * value
     if raw.status in ("infeasible", "unbounded"):
         found = _ray(program, raw, "given", budget)
         if found.rigour != kernel.PROVED and budget > 0:
@@ -35,11 +38,8 @@ def judge(
             found = other if other.rigour == kernel.PROVED else found
     else:
         found = _optimal(program, raw, value, tol, budget)
-    return _timed(found, started)
-
-
-def _timed(found: CvxpyCertificate, started: float) -> CvxpyCertificate:
-    return replace(found, seconds=time.perf_counter() - started)
+    numbers = {name: getattr(found, name) / t for name in ("value", "lower", "upper", "nearby")}
+    return replace(found, **numbers, seconds=time.perf_counter() - started)
 
 
 def _optimal(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from cvxpy.utilities.psd_utils import TriangleKind
 from npkl_models.linalg import Array, Index
 
 ROOT = np.sqrt(2.0)
+TURNS = 3  # of the search for units
 
 
 class Cone(NamedTuple):
@@ -62,6 +63,30 @@ class ConicProgram:
         A.sum_duplicates()
         A.eliminate_zeros()
         return cls(A, b, c, int(dims.zero), int(dims.nonneg), soc, psd, P, offset)
+
+    def balanced(self) -> tuple[ConicProgram, Array, Array, float]:
+        """The program in other units: rows D, numbers E and costs t, powers of two: nothing is rounded.
+
+        A is D A E, b is D b and c is t E c: then x = E x' and z = D z' / t. The largest numbers of rows and
+        columns of D A E are about one (Ruiz 2001); the rows of a cone have one unit.
+        """
+        d, e = np.ones(self.b.size), np.ones(self.c.size)
+        size = abs(self.A)
+        for _ in range(TURNS):
+            scaled = sp.csr_array(sp.diags_array(d) @ size @ sp.diags_array(e))
+            rows = scaled.max(axis=1).toarray().ravel() if scaled.nnz else np.zeros(d.size)
+            for cone in self.cones:
+                rows[cone.rows] = np.max(rows[cone.rows])
+            d *= _root_of(rows)
+            scaled = sp.csr_array(sp.diags_array(d) @ size @ sp.diags_array(e))
+            e *= _root_of(scaled.max(axis=0).toarray().ravel() if scaled.nnz else np.zeros(e.size))
+        costs = np.abs(self.c * e)
+        curved = None if self.P is None else sp.csr_array(sp.diags_array(e) @ self.P @ sp.diags_array(e))
+        most = max(float(np.max(costs, initial=0.0)), 0.0 if curved is None else float(abs(curved).max()))
+        t = float(np.ldexp(1.0, -int(np.frexp(most)[1]))) if most else 1.0
+        A = sp.csr_array(sp.diags_array(d) @ self.A @ sp.diags_array(e))
+        P = None if curved is None else sp.csr_array(t * curved)
+        return replace(self, A=A, b=d * self.b, c=t * e * self.c, P=P, offset=t * self.offset), d, e, t
 
     @property
     def at(self) -> int:
@@ -125,6 +150,11 @@ class ConicProgram:
         """The rows of each inequality and cone, in the order of `least`."""
         one = (slice(i, i + 1) for i in range(self.zero, self.at))
         return (*one, *(cone.rows for cone in self.cones))
+
+
+def _root_of(size: Array) -> Array:
+    """Powers of two near one over the root of sizes; 1 for zeros."""
+    return np.ldexp(1.0, -np.round(np.log2(np.where(size > 0, size, 1.0)) / 2).astype(int))
 
 
 def triangles(first: int, orders: list[int], kind: Any, scaled: bool) -> tuple[Index, Array]:

@@ -86,6 +86,8 @@ def stated(problem: Any, quadratic: bool = True) -> Stated:
         raise ProblemError(f"a problem of CVXPY must be a cvxpy.Problem, got {type(problem).__name__}")
     if not problem.variables():
         raise ProblemError("a problem of CVXPY must have a variable, got constants alone")
+    if missing := [p.name() for p in problem.parameters() if p.value is None]:
+        raise ProblemError(f"the parameters of a problem must have values, got none for {', '.join(missing)}")
     own = cvxpy.Problem(
         problem.objective, problem.constraints
     )  # the caches of the given one stay as they are
@@ -94,8 +96,6 @@ def stated(problem: Any, quadratic: bool = True) -> Stated:
             data, chain, inverse = own.get_problem_data(Rows(quadratic))
     except cvxpy.error.DCPError as error:
         raise ProblemError(f"a problem of CVXPY must follow its rules of convexity, got: {error}") from error
-    except cvxpy.error.ParameterError as error:
-        raise ProblemError(f"the parameters of a problem of CVXPY must have values, got: {error}") from error
     except cvxpy.error.SolverError as error:
         raise UnsupportedError(
             f"a problem of CVXPY must have linear, second-order and semidefinite cones only, got: {error}"

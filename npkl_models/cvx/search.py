@@ -77,6 +77,7 @@ class Side:
                 break
         return found, at
 
+    @np.errstate(all="ignore")
     def along(self, u: Array, d: Array, ray: bool) -> tuple[float, Array]:
         """Move u along a ray, or towards a centre, until the kernel accepts it."""
         lack, gain = self._lacks(u, d)

@@ -25,7 +25,8 @@ def relative_gap(program: ConicProgram, x: Array, z: Array, value: float, lower:
     point = float(np.abs(program.c) @ units(program.A, compared(program, x), x)) + squares
     size = np.abs(program.c + P @ x) + abs(program.A.T) @ np.abs(z)
     duals = float(np.abs(program.b) @ units(program.A.T, size, z)) + squares
-    return abs(value - lower) / (abs(value) + abs(lower) + FAINT * min(point, duals))
+    unit = abs(value) + abs(lower) + FAINT * min(point, duals)
+    return float(abs(value - lower) / unit) if unit > 0 else np.inf
 
 
 def units(A: Matrix, size: Array, x: Array) -> Array:

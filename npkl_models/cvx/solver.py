@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import cvxpy.settings as s
 import numpy as np
+import scipy.sparse as sp
 from cvxpy.constraints import SOC, SvecPSD
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from cvxpy.reductions.solution import failure_solution
@@ -117,22 +118,28 @@ def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False
 
 
 def _solved(program: ConicProgram, options: dict[str, Any], verbose: bool) -> Answer:
-    if program.zero == program.b.size or not program.c.any():
+    if not program.c.any():
         return _anywhere(program, options, verbose)
+    if program.zero == program.b.size:  # a cone of one number that nothing restricts is added
+        A = sp.csr_array(sp.vstack([program.A, sp.csr_array((1, program.c.size))]))
+        more = _solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), options, verbose)
+        return replace(more, z=None if more.z is None else more.z[:-1])
     found = translated(program, Statement)
     if isinstance(found, np.ndarray):
         return _infeasible(program, found, None)
     sharp = {"tol": SHARP, "feasibility": SHARP}
-    solution = solve(found.problem, BACKEND, verbose=verbose, **(sharp | options))
+    solution = solve(found.problem, BACKEND, faces=False, verbose=verbose, **(sharp | options))
     if solution.status in (Status.UNBOUNDED, Status.INFEASIBLE):
         anywhere = _anywhere(program, options, verbose)
         if anywhere.status == s.INFEASIBLE or solution.status is Status.UNBOUNDED:
             return anywhere if anywhere.status == s.INFEASIBLE else Answer(s.SOLVER_ERROR, solution=solution)
-        words = s.UNBOUNDED if anywhere.status == s.OPTIMAL else s.INFEASIBLE_OR_UNBOUNDED
+        there = anywhere.status in (s.OPTIMAL, s.OPTIMAL_INACCURATE)
+        words = s.UNBOUNDED if there else s.INFEASIBLE_OR_UNBOUNDED
         return Answer(words, solution=solution)
     answer = answer_of(found, solution, not options)
     if answer.status == s.OPTIMAL_INACCURATE and not options:  # the last gains of the gap cost feasibility
-        again = answer_of(found, solve(found.problem, BACKEND, **(sharp | {"tol": USUAL})), relaxed=True)
+        rough = solve(found.problem, BACKEND, faces=False, **(sharp | {"tol": USUAL}))
+        again = answer_of(found, rough, relaxed=True)
         answer = again if again.status == s.OPTIMAL else answer
     if answer.status == s.SOLVER_ERROR:
         anywhere = _anywhere(program, options, verbose)
@@ -150,7 +157,7 @@ def _anywhere(program: ConicProgram, options: dict[str, Any], verbose: bool) -> 
     found = translated(inner, Statement)
     if isinstance(found, np.ndarray):
         return _infeasible(program, np.delete(found, inner.at - 1), None)
-    solution = solve(found.problem, BACKEND, verbose=verbose, **options)
+    solution = solve(found.problem, BACKEND, faces=False, verbose=verbose, **options)
     if solution.V is None or solution.multipliers is None:
         return Answer(s.SOLVER_ERROR, solution=solution)
     x, z = found.x_of(solution.multipliers), np.delete(found.duals_of(solution.K), inner.at - 1)

@@ -54,9 +54,14 @@ class Face:
         pairs = zip(parts, self.kept, strict=True)
         return Multipliers(terms, tuple(part[kept] for part, kept in pairs if kept.any()))
 
-    def unfold(self, y: Multipliers) -> Multipliers:
-        """Multipliers of the original problem; those of equalities that the basis meets are zero."""
-        return Multipliers(y.losses[: self.losses], spread(y.constraints, self.kept))
+    def unfold(self, y: Multipliers, given: Multipliers | None = None) -> Multipliers:
+        """Multipliers of the original problem; where the basis meets equalities, those given, or zero."""
+        found = spread(y.constraints, self.kept)
+        if given is not None and not self.whole:
+            met = np.split(self.heir < 0, np.cumsum([part.size for part in found])[:-1])
+            pairs = zip(found, given.constraints, met, strict=True)
+            found = tuple(np.where(mask, other, own) for own, other, mask in pairs)
+        return Multipliers(y.losses[: self.losses], found)
 
 
 def face_of(problem: Statement) -> Face:

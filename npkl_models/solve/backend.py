@@ -150,8 +150,11 @@ class Backend:
     def __repr__(self) -> str:
         return f"Backend({self.name}: {self.summary})"
 
-    def compile(self, problem: Statement, **options: Any) -> Program:
+    def compile(self, problem: Statement, *, faces: bool = True, **options: Any) -> Program:
         """Check problem and options, and make a program.
+
+        Without ``faces`` the problem is not restricted to the face of its equalities. Then each of them has a
+        multiplier of its own, as a program of CVXPY needs, whose variables are the multipliers.
 
         Raises
         ------
@@ -163,7 +166,7 @@ class Backend:
         reason = self.reason(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot take this problem: it {reason}")
-        presolved = FACES.apply(problem) if FACES.accepts(problem) else None
+        presolved = FACES.apply(problem) if faces and FACES.accepts(problem) else None
         whole = problem if presolved is None else presolved.problems[0]
         with quiet():
             try:

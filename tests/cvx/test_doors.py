@@ -8,7 +8,7 @@ from cvxpy.tests import solver_test_helpers as helpers
 import npkl_models as nm
 
 OWN = ("StandardTestLPs", "StandardTestSOCPs", "StandardTestSDPs", "StandardTestInfeasibleProblems")
-OTHER = ("mi_", "exp", "pcp", "pow")  # integers, and cones that the solver does not take
+OTHER = ("mi_", "exp", "pcp", "pow", "bound_attr")  # integers, other cones, and bounds that are no rows
 
 
 def standard():
