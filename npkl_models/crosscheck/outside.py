@@ -12,7 +12,7 @@ from npkl_models.certificates.bounds import FEASIBILITY
 from npkl_models.data.sdpa_answer import read_answer
 from npkl_models.data.tables import read_points
 from npkl_models.errors import ProblemError
-from npkl_models.files.arrays import opened
+from npkl_models.files.arrays import opened, read_npy
 from npkl_models.files.gate import gate, is_there
 from npkl_models.files.saved import is_saved
 from npkl_models.linalg import Array
@@ -75,7 +75,7 @@ def answer_of(path: str | Path, problem: Problem) -> Solution | Array:
         if path.suffix == ".csv":
             X = read_points(path, label="none").X
         else:
-            X = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _named(path)
+            X = read_npy(path) if path.suffix == ".npy" else _named(path)
         if X.ndim != 2 or len(X) != problem.n or X.dtype.kind not in "fiu":
             raise ProblemError(
                 f"{path} must have numbers in {problem.n} rows, got {X.dtype} of shape {X.shape}"

@@ -6,6 +6,7 @@ import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from npkl_models.errors import ProblemError
-from npkl_models.files.gate import RATIO, gate, most_bytes, size_of
+from npkl_models.files.gate import RATIO, content, gate, most_bytes, size_of
 
 WHOLE = "a whole .npz file of plain arrays"
 PLAIN = "biufcSU"  # kinds of numbers and texts that need no pickle
@@ -90,6 +91,13 @@ def opened(path: str | Path) -> Iterator[Archive]:
         size = size_of(Path(path))
         with Path(path).open("rb") as file:
             yield Archive(file, size, path)
+
+
+def read_npy(path: str | Path) -> NDArray[Any]:
+    """The array of a .npy file, of plain numbers or texts."""
+    with gate(path, "an array in numpy's format (.npy)"):
+        found: NDArray[Any] = npy.read_array(BytesIO(content(Path(path))), allow_pickle=False)
+        return found
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
