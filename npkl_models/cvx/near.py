@@ -90,7 +90,7 @@ class Equations:
         """G^-1 right, rounded."""
         if sp.issparse(self.gram):
             return np.asarray(self.factor.solve(right))  # type: ignore[attr-defined]
-        return np.asarray(scipy.linalg.cho_solve(self.factor, right))
+        return np.asarray(scipy.linalg.cho_solve(self.factor, right, check_finite=False))
 
     def step(self, left: Array) -> Array:
         """The shortest W v with E W v = left, rounded."""
