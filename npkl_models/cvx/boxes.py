@@ -6,9 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.cvx.program import ConicProgram
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array, Index, gamma, longest_row
 
-OUTWARD = 1e-12  # intervals are widened by this share of the numbers that enter them
 ROUNDS = 4  # of interval propagation
 
 
@@ -23,6 +22,7 @@ def boxes(program: ConicProgram) -> Array:
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     entry = sp.coo_array(program.A)
     (row, column), a = entry.coords, entry.data
+    outward = gamma(8 * (longest_row(program.A) + 8))  # of the numbers that enter an end
     with np.errstate(invalid="ignore", over="ignore"):
         for _ in range(ROUNDS):
             below, above = np.full(m, -np.inf), np.full(m, np.inf)  # of s
@@ -31,16 +31,16 @@ def boxes(program: ConicProgram) -> Array:
             parts = -a * low[column], -a * high[column]
             least, most = np.minimum(*parts), np.maximum(*parts)
             size = np.abs(program.b) + np.bincount(row, np.maximum(_finite(least), _finite(most)), m)
-            below = np.maximum(below, program.b + _sums(row, least, m)[0] - OUTWARD * size)
-            above = np.minimum(above, program.b + _sums(row, most, m)[0] + OUTWARD * size)
+            below = np.maximum(below, program.b + _sums(row, least, m)[0] - outward * size)
+            above = np.minimum(above, program.b + _sums(row, most, m)[0] + outward * size)
             for cone in program.cones:
                 _through(cone.kind, cone.order, below[cone.rows], above[cone.rows])
-            wide = OUTWARD * (size + _finite(below) + _finite(above))[row]
+            wide = outward * (size + _finite(below) + _finite(above))[row]
             to_low = program.b[row] + _others(row, least, m) - above[row] - wide  # a x = b + others - s
             to_high = program.b[row] + _others(row, most, m) - below[row] + wide
             ends = to_low / a, to_high / a
-            np.maximum.at(low, column, np.minimum(*ends) - OUTWARD * _finite(np.minimum(*ends)))
-            np.minimum.at(high, column, np.maximum(*ends) + OUTWARD * _finite(np.maximum(*ends)))
+            np.maximum.at(low, column, np.minimum(*ends) - outward * _finite(np.minimum(*ends)))
+            np.minimum.at(high, column, np.maximum(*ends) + outward * _finite(np.maximum(*ends)))
     beta = np.maximum(np.abs(low), np.abs(high))
     return np.where(np.isfinite(beta), beta, np.inf)
 
@@ -78,9 +78,9 @@ def _through(kind: str, order: int, below: Array, above: Array) -> None:
         return
     j, i = np.tril_indices(order)
     own = i == j
-    diagonal = np.maximum(above[own], 0.0) * (1 + OUTWARD)
+    diagonal = np.maximum(above[own], 0.0) * (1 + gamma(8))
     below[own] = np.maximum(below[own], 0.0)
-    most = np.sqrt(2.0 * diagonal[i] * diagonal[j])[~own] * (1 + OUTWARD)
+    most = np.sqrt(2.0 * diagonal[i] * diagonal[j])[~own] * (1 + gamma(8))
     most = np.where(np.isnan(most), np.inf, most)
     above[~own] = np.minimum(above[~own], most)
     below[~own] = np.maximum(below[~own], -most)

@@ -267,11 +267,10 @@ def _constant(problem: Any) -> CvxpyCertificate:
     missed = max(
         (float(np.max(np.abs(c.violation()), initial=0.0)) for c in problem.constraints), default=0.0
     )
-    rigour = kernel.PROVED
     if missed:
         end = -np.inf if isinstance(problem.objective, cvxpy.Maximize) else np.inf
-        return CvxpyCertificate("infeasible", end, end, end, 0.0, 0.0, rigour, end, 0.0, "given")
-    return CvxpyCertificate("optimal", value, value, value, 0.0, 0.0, rigour, value, 0.0, "given")
+        return CvxpyCertificate("infeasible", end, -np.inf, np.inf, np.inf, missed, "none", end, 0.0, "given")
+    return CvxpyCertificate("optimal", value, value, value, 0.0, 0.0, kernel.PROVED, value, 0.0, "given")
 
 
 def into_cvxpy(solution: Solution, problem: Any) -> float:

@@ -48,6 +48,8 @@ def within(program: ConicProgram, v: Array, error: Array) -> bool:
     A norm of k numbers is rounded by gamma(k + 2). The matrix of a triangle is rounded by 2 u of its norm.
     """
     own = slice(program.zero, program.at)
+    if not (np.isfinite(v).all() and np.isfinite(error).all()):
+        return False
     if not (v[own] >= error[own]).all():
         return False
     for cone in program.cones:
@@ -98,8 +100,10 @@ def curvature(program: ConicProgram) -> float:
     floor = eigenvalue_floor(D)
     if floor > 0:
         return 0.0
-    raised = gamma(4 * len(D) + 16) * float(np.abs(np.diagonal(D)).sum())
-    return raised if eigenvalue_floor(D + raised * np.eye(len(D))) >= 4 * UNIT * raised else np.inf
+    trace = float(np.abs(np.diagonal(D)).sum())
+    raised = gamma(4 * len(D) + 16) * trace  # the sum on the diagonal is rounded, too
+    found = eigenvalue_floor(D + raised * np.eye(len(D)))
+    return raised if found >= 4 * UNIT * (trace + raised) else np.inf
 
 
 def dual_rows(program: ConicProgram, costs: bool = True) -> tuple[sp.csr_array, Array]:
