@@ -1,4 +1,4 @@
-"""The cone of a general semidefinite program, part by part: blocks of matrices, and numbers as a vector.
+"""The cone of a program, part by part: numbers, second-order cones, small blocks together, and blocks.
 
 The blocks are the connected parts of the aggregate pattern of the cost and of all M_e: no number meets an
 entry between them. All blocks of order one are one vector. For each part, the Schur complement
@@ -9,29 +9,105 @@ primal-dual interior-point methods").
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.constraint_map import FULL
 from npkl_models.interior.schur import IN_NUMPY, USUAL, gathered, rows_of
-from npkl_models.interior.start import cholesky, inverse
-from npkl_models.interior.steps import longest, ratio
-from npkl_models.linalg import Array, Index, Matrix, symmetrize
+from npkl_models.interior.steps import cholesky, inverse, longest, ratio
+from npkl_models.linalg import Array, Index, Matrix, norm_bound, symmetrize
+from npkl_models.linalg.nearly_dependent import Rows
 from npkl_models.model.pairs import components
 
 RATE = 2.5e10  # operations of dense algebra per second
+LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu (1999) have it
 DENSE = 6.0  # operations of an iteration, in units of the cube of the order
 MANY, SMALL = 4, 8  # so many blocks of one order are computed together, up to this order
 CALLS, ROW = 1e-3, 1e-4  # seconds of the interpreter for a part, and for a matrix that is multiplied
 WIDE = 2**24  # numbers that are held at a time
 
 
+class Part(ABC):
+    """Base class of the parts of a cone: X and S inside them, their products, and the values <M_e, X>."""
+
+    C: Any
+    grows: bool = False  # whether every M_e of a positive multiplier is positive semidefinite
+
+    def norm(self, S: Matrix) -> float:
+        """A bound on the size of the eigenvalues of S."""
+        return norm_bound(S)
+
+    @property
+    @abstractmethod
+    def degree(self) -> int:
+        """The number of eigenvalues of X, whose products with those of S are mu on the central path."""
+
+    @abstractmethod
+    def unit(self, size: float) -> Array:
+        """A multiple of the identity."""
+
+    @abstractmethod
+    def of(self, X: Array) -> Array:
+        """<M_e, X> for all e."""
+
+    @abstractmethod
+    def adjoint(self, y: Array) -> Matrix:
+        """sum y_e M_e, in the form of a slack."""
+
+    def of_cost(self, X: Array) -> float:
+        """<C, X>."""
+        return self.inner(self.C, X)
+
+    def inner(self, S: Matrix, X: Array) -> float:
+        """<S, X>."""
+        return float(np.vdot(S, X))
+
+    def slack(self, y: Array, rho: float = 0.0, R: Matrix | None = None) -> Matrix:
+        """S(y) - rho R."""
+        S = self.C + self.adjoint(y)
+        return S if R is None or not rho else S - rho * R
+
+    def change(self, y: Array, rho: float, R: Matrix) -> Matrix:
+        """sum y_e M_e + rho R."""
+        return self.adjoint(y) + rho * R
+
+    def shifted(self, S: Matrix, by: float) -> Matrix:
+        """S plus a multiple of the identity."""
+        return S + self.unit(by)
+
+    @abstractmethod
+    def factor(self, X: Matrix) -> Array:
+        """A factor that `longest` and `inverse` take; LinAlgError if X is not inside the cone."""
+
+    @abstractmethod
+    def inverse(self, factor: Array) -> Array:
+        """The inverse of S."""
+
+    @abstractmethod
+    def between(self, X: Array, D: Matrix, Z: Array) -> Array:
+        """The symmetric part of X D Z."""
+
+    @abstractmethod
+    def longest(self, factor: Array, D: Matrix, share: float) -> float:
+        """The step along D, ``share`` of the way to the boundary, at most 1."""
+
+    @abstractmethod
+    def schur(self, X: Array, Z: Array, H: Array) -> Array:
+        """H with this part of the Schur complement added, perhaps in place."""
+
+    def rows(self, L_X: Array, L_S: Array) -> Rows | None:
+        """The matrices whose Gram matrix is H, if they may nearly depend on each other."""
+        return None
+
+
 @dataclass(frozen=True, eq=False)
-class Vector:
-    """Numbers x >= 0 on the diagonal: the places in K (k,), costs (k,) and coefficients A (m x k)."""
+class Vector(Part):
+    """Numbers x >= 0: their places in K (k,), costs (k,) and coefficients A (m x k)."""
 
     places: Index
     C: Array
@@ -39,13 +115,12 @@ class Vector:
 
     @property
     def order(self) -> int:
-        """The number of numbers."""
+        """The number of rows of K in this part."""
         return int(self.places.size)
 
-    @cached_property
-    def norms(self) -> Array:
-        """The norm of each M_e in this part (m,)."""
-        return np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel())
+    @property
+    def degree(self) -> int:
+        return self.order
 
     @property
     def block(self) -> int:
@@ -57,39 +132,46 @@ class Vector:
         """Predicted seconds of an iteration in this part."""
         return CALLS
 
+    def norm(self, S: Array) -> float:
+        return self.block * float(np.max(np.abs(S), initial=0.0))
+
     def unit(self, size: float) -> Array:
-        """The multiple of the identity."""
         return np.full(self.order, size)
 
     def of(self, X: Array) -> Array:
-        """<M_e, X> for all e."""
         return np.asarray(self.A @ X.ravel())
 
     def adjoint(self, y: Array) -> Array:
-        """sum y_e M_e."""
-        return np.asarray(self.A.T @ y)
+        return np.asarray(self._transposed @ y).reshape(self.C.shape)
+
+    @cached_property
+    def _transposed(self) -> Matrix:
+        return self.A.T
 
     def factor(self, X: Array) -> Array:
-        """A factor that `longest` takes; LinAlgError if X is not positive."""
         if not (X > 0).all():
             raise np.linalg.LinAlgError("not positive")
         return X
 
     def inverse(self, factor: Array) -> Array:
-        """The inverse of S."""
         return 1 / factor
 
     def between(self, X: Array, D: Array, Z: Array) -> Array:
-        """The symmetric part of X D Z."""
         return X * D * Z
 
     def longest(self, factor: Array, D: Array, share: float) -> float:
-        """The step along D, ``share`` of the way to the boundary, at most 1."""
         return ratio(factor, D, share)
 
-    def schur(self, X: Array, Z: Array, H: Array) -> None:
-        """Add this part of the Schur complement to H."""
+    def schur(self, X: Array, Z: Array, H: Array) -> Array:
         H += (self.A.multiply(X * Z) @ self.A.T).toarray()
+        return H
+
+    def sizes(self, b: Array) -> tuple[float, float]:
+        """The sizes of the first X and S for targets b (m,)."""
+        norms, root = np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel()), np.sqrt(self.block)
+        far = self.block * float(np.max((1 + b) / (1 + norms), initial=1.0))
+        size = max(float(np.max(norms, initial=0.0)), float(np.linalg.norm(self.C)))
+        return max(LEAST_SIZE, root, far), max(LEAST_SIZE, root, size)
 
     def fill(self, V: Array, factor: Array) -> None:
         """Write the factor of X into its places of a factor V (n x n)."""
@@ -110,9 +192,6 @@ class Block(Vector):
 
     def unit(self, size: float) -> Array:
         return size * np.eye(self.order)
-
-    def adjoint(self, y: Array) -> Array:
-        return np.asarray(self.A.T @ y).reshape(self.order, self.order)
 
     def factor(self, X: Array) -> Array:
         return cholesky(X)
@@ -190,7 +269,7 @@ class Block(Vector):
             out.append((rows, M))
         return out
 
-    def schur(self, X: Array, Z: Array, H: Array) -> None:
+    def schur(self, X: Array, Z: Array, H: Array) -> Array:
         order, multiplied, _ = self._order
         X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
         for k, (rows, M) in enumerate(self._rows):
@@ -200,6 +279,7 @@ class Block(Vector):
             H[own, later] += found[later]
             H[later, own] += found[later]
         self._gather(order[multiplied:], X, Z, H)
+        return H
 
     def _gather(self, own: Index, X: Array, Z: Array, H: Array) -> None:
         """Add the rows and columns of the values with few entries, from the entries that they need."""
@@ -231,9 +311,6 @@ class Stack(Vector):
     def unit(self, size: float) -> Array:
         return np.broadcast_to(size * np.eye(self.block), self.C.shape).copy()
 
-    def adjoint(self, y: Array) -> Array:
-        return np.asarray(self.A.T @ y).reshape(self.C.shape)
-
     def factor(self, X: Array) -> Array:
         return np.linalg.cholesky(X)
 
@@ -250,12 +327,13 @@ class Stack(Vector):
         low = float(np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)).min())
         return 1.0 if low >= -share else share / -low
 
-    def schur(self, X: Array, Z: Array, H: Array) -> None:
+    def schur(self, X: Array, Z: Array, H: Array) -> Array:
         """H gains A (X kron Z) A' over all blocks."""
         k, n = self.places.shape
         pairs = np.einsum("kac,kbd->kabcd", X, Z).reshape(k, n * n, n * n)
         every = np.arange(k + 1)
         H += (self.A @ sp.bsr_array((pairs, every[:-1], every)) @ self.A.T).toarray()
+        return H
 
     def fill(self, V: Array, factor: Array) -> None:
         V[self.places[:, :, None], self.places[:, None, :]] = factor

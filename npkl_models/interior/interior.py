@@ -7,39 +7,38 @@ small eigenvalues that are zero at an optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certificates.certificate import Certificate, relative_gap
-from npkl_models.certificates.repairs import NO_NEED
+from npkl_models.certificates.certificate import relative_gap
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.cone import RATE
+from npkl_models.interior.falling import falling
 from npkl_models.interior.path import MET, Iterate
-from npkl_models.interior.program import iteration_of, takes
-from npkl_models.interior.program_run import AGAIN, ITERATIONS, STALLED, ProgramRun
 from npkl_models.interior.rescaling import BEGIN, EVERY, factor_of, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY, USUAL
 from npkl_models.interior.squares import squares_in
-from npkl_models.interior.values import values_of
+from npkl_models.interior.values import blocks, general, values_of
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import WORTH
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.multipliers import Multipliers
+from npkl_models.model.scale import FAINT
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.judge import Claim
+from npkl_models.solve.engine import Engine
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
-from npkl_models.solve.watch import RunMonitor
 
 LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
+STALLED = 15  # a run ends after so many iterations without a better point
 OPEN = 0.1  # above this gap, a smaller distance of objective and bound counts as progress
-FAR = 1e9  # if the objective is this many times its first size, primal or dual has no solution
-ALWAYS = 0.02  # an iteration that takes fewer seconds begins whatever the limit
-LEAST = 0.5  # the first iteration takes at least this share of the predicted seconds
+FAR = 1e8  # if a value is this many times the size of the data, primal or dual may have no solution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,142 +52,129 @@ class InteriorOptions(Options):
     """
 
 
-@dataclass(frozen=True)
-class InteriorPlan:
-    """The plan of interior; its variables are made when the run begins."""
+class InteriorEngine(Engine):
+    """The iterates of one run; V and multipliers are those of the best one so far."""
 
-    problem: Statement
-    options: InteriorOptions
+    first_look, patience, convex = LOOK, STALLED, True
 
-    def run(self, watch: RunMonitor) -> Claim:
-        """Follow the central path until the point is certified, or a limit is reached."""
-        kind = ProgramRun if takes(self.problem) else _Run
-        run = kind(self.problem, self.options, watch)
-        status = watch.attempt(run.until)
-        return run.claim(status)
+    def __init__(self, problem: Statement, options: InteriorOptions) -> None:
+        self.problem, self.options = problem, options
+        self.values = values_of(problem)
+        self.general = general(problem)
+        self.restoring = not self.general
+        self.now = Iterate(self.values)
+        self.count, self.rescaled_at = 0, 0
+        self.rescalable = not self.general and rescalable(self.values)
+        self.scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
+        self.ray: Array | None = None
+        self.objective, self.distance = np.nan, np.inf
+        self.residual = self.gap = self.least = np.inf
+        self.size = problem.size(self.values.objective(self.now.X), problem.cost_unit * problem.kernel_unit)
+        self._keep()
 
-    def describe(self) -> str:
-        """Describe the sizes and the memory."""
-        values = values_of(self.problem)
-        return (
-            f"K and S of order {values.order}, {values.size} multipliers with {values.box.count} bounds; a "
-            f"Schur complement of that order an iteration; about {cost_of(self.problem).bytes / 1e6:.3g} MB"
-        )
+    @property
+    def rank(self) -> int:
+        return self.problem.order
 
-
-class _Run:
-    """The state of one run."""
-
-    scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
-    gap = np.inf  # relative gap of the last iterate
-    distance = np.inf  # distance of objective and bound of the last iterate
-
-    def __init__(self, problem: Statement, options: InteriorOptions, watch: RunMonitor) -> None:
-        self.problem, self.options, self.watch = problem, options, watch
-        self.iterate = Iterate(values_of(problem))
-        self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
-        self.certificates: list[Certificate] = []
-        self.center: Multipliers | None = None  # of the last dual feasible iterate far from the boundary
-        self.threshold = LOOK * options.tol
-        self.smallest, self.at = np.inf, 0
-        self.size = problem.size(self.iterate.objective(), problem.cost_unit * problem.kernel_unit)
-        self.one = LEAST * iteration_seconds(problem)
-        watch.expect(self.one)
-
-    def until(self) -> Status:
-        """Iterate until the point is certified, or iterations gain nothing; the status at the end."""
-        for iteration in range(1, (self.options.max_iter or ITERATIONS) + 1):
-            if self.one > ALWAYS and not self.watch.affords(self.one):
-                return Status.TIME_LIMIT
-            began = self.watch.seconds
-            self._rescale(iteration)
-            try:
-                self.iterate.advance()
-            except np.linalg.LinAlgError as error:
-                self.watch.trouble = f"stopped at iteration {iteration}: {error}"
-                return self._finally(Status.INACCURATE)
-            self.one = self.watch.seconds - began
-            status = self._after(iteration)
-            if status is not None:
-                return status
-        return self._finally(Status.ITERATION_LIMIT)
-
-    def _rescale(self, iteration: int) -> None:
-        """Change the coordinates (`npkl_models.interior.rescaling`) if this saves digits and is due."""
-        if self.iterate.rho or not self.gap < BEGIN or iteration - self.rescaled_at < EVERY:
-            return
-        self.rescaled_at = iteration
+    def iterate(self) -> None:
+        self.count += 1
+        self._rescale()
         try:
-            self.iterate, T = rescaled(self.iterate)
+            self.now.advance()
+        except np.linalg.LinAlgError as error:
+            self.note, self.hopeless = f"stopped at iteration {self.count}: {error}", True
+            return
+        now, problem = self.now, self.problem
+        self.note = f"mu {now.mu:.1e}"
+        self.values = now.program
+        self.objective, bound = self.values.objective(now.X), now.bound - self.values.constant
+        self.bound = np.nan if now.rho else bound
+        distance, before = abs(self.objective - bound), self.distance
+        self.distance = distance
+        self.gap = relative_gap(self.objective, bound, problem.size(), distance)
+        if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
+            self.center = self.values.multipliers(now.y)
+        nearer = self.gap > OPEN and distance < 0.5 * before
+        self.moving = not self.general and (now.rho > 0 or now.amiss > MET or nearer)
+        self.residual = self._merit()
+        if self.residual < 0.9 * self.least:
+            self._keep()
+        self._diverges(bound)
+
+    def _merit(self) -> float:
+        """The gap, or the residual in units of the feasibility that is asked, in units of tol."""
+        now, options = self.now, self.options
+        if not self.general:
+            return self.gap if now.rho == 0.0 else max(self.gap, 1.0)
+        b = self.values.box.b
+        primal = float(np.max(np.abs(now.missed), initial=0.0)) / (1 + float(np.max(np.abs(b), initial=0.0)))
+        size = self.problem.size(self.objective, now.bound) + FAINT * self.size
+        gap = now.mu * self.values.degree / size
+        return float(max(gap, max(primal, now.rho) * options.tol / options.feasibility))
+
+    def _keep(self) -> None:
+        """Remember the iterate as the best one so far."""
+        now = self.now
+        self.kept = now.X, now.L_X, now.y, self.scaling
+        self.least = self.residual
+        self.__dict__.pop("V", None)
+
+    @cached_property
+    def V(self) -> Array:  # type: ignore[override]
+        """The factor of the best iterate, or of the direction along which the objective falls."""
+        if self.ray is not None:
+            return self.ray
+        X, L, _, scaling = self.kept
+        if self.general:
+            return self.values.factor(L)
+        return factor_of(self.problem, X[0], self.multipliers(), self.options.tol, scaling)
+
+    def multipliers(self) -> Multipliers:
+        y = self.now.y if self.verdict is Status.INFEASIBLE else self.kept[2]
+        return self.values.multipliers(y)
+
+    def _diverges(self, bound: float) -> None:
+        """Set the verdict if a value is far beyond the data; a direction of descent is sought then."""
+        if bound > FAR * self.size and self.gap > OPEN and not self.now.rho:
+            self.verdict = Status.INFEASIBLE
+        elif self.objective < -FAR * self.size:
+            rays = falling(self.values) if self.general else None
+            self.ray = None if rays is None else self.values.factor(rays)
+            self.verdict = Status.UNBOUNDED if rays is not None or not self.general else None
+
+    def _rescale(self) -> None:
+        """Change the coordinates (`npkl_models.interior.rescaling`) if this saves digits and is due."""
+        early = self.now.rho or not self.gap < BEGIN or self.count - self.rescaled_at < EVERY
+        if early or not self.rescalable:
+            return
+        self.rescaled_at = self.count
+        try:
+            self.now, T = rescaled(self.now, self.values)
         except np.linalg.LinAlgError:  # K or S is singular to rounding: the coordinates stay
             return
         self.scaling = T if self.scaling is None else self.scaling @ T
 
-    def _after(self, iteration: int) -> Status | None:
-        now = self.iterate
-        objective, bound = now.objective(), now.bound()
-        if not np.isfinite([objective, bound]).all():
-            return Status.FAILED
-        if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
-            self.center = now.values.multipliers(now.y)
-        gap = self.gap = relative_gap(objective, bound, self.problem.size(), abs(objective - bound))
-        self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
-        stalled = self._stalled(iteration, gap, abs(objective - bound))
-        if now.rho == 0.0 and gap <= self.threshold:
-            found = self._look()
-            if self.watch.suffices(found):
-                return Status.OPTIMAL
-            self.threshold = AGAIN * gap
-        if bound > FAR * self.size and gap > 0.1:
-            return Status.INFEASIBLE
-        if objective < -FAR * self.size:
-            return Status.UNBOUNDED
-        if stalled:
-            return self._finally(Status.INACCURATE)
-        return self.watch.heed(None)
 
-    def _stalled(self, iteration: int, gap: float, distance: float) -> bool:
-        """Whether too many iterations have made no progress."""
-        nearer, self.distance = gap > OPEN and distance < 0.5 * self.distance, distance
-        if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross
-            self.smallest, self.at = np.inf, iteration
-        elif nearer or gap < 0.9 * self.smallest:
-            self.smallest, self.at = min(gap, self.smallest), iteration
-        return iteration - self.at >= STALLED
+@dataclass(frozen=True)
+class InteriorPlan(EnginePlan):
+    """The plan of interior; its variables are made when the run begins."""
 
-    def _finally(self, status: Status) -> Status:
-        """Certify the last point; OPTIMAL if the certificate suffices, else the given status."""
-        return Status.OPTIMAL if self.watch.suffices(self._look()) else status
+    options: InteriorOptions
+    iterations = 100
 
-    def _look(self) -> Certificate:
-        values = self.iterate.values
-        y = values.multipliers(self.iterate.y)
-        V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
-        found = self.watch.certify(self.problem, V, y)
-        lost = not self.watch.suffices(found) and found.repair != NO_NEED
-        if lost and self.center is not None and self.watch.offer(self.problem, self.center):
-            found = self.watch.certify(self.problem, V, y)
-        if found.rigour == "probable" and self.watch.suffices(found):
-            proof = self.watch.certify(self.problem, V, y, method="cholesky")
-            found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
-        self.certificates.append(found)
-        return found
+    def engine(self) -> InteriorEngine:
+        return InteriorEngine(self.problem, self.options)
 
-    def claim(self, status: Status) -> Claim:
-        """The claim with the best certified point, or with the last one."""
-        if not self.certificates and status is not Status.FAILED and self.watch.rows:
-            self._look()
-        found = min(self.certificates, key=lambda one: (one.relative_gap, one.violation), default=None)
-        now, count = self.iterate, len(self.watch.rows)
-        V = None if found is None else found.point
-        y = None if found is None else found.multipliers
-        words = f"mu {now.mu:.1e}"
-        if not self.watch.rows:
-            words = (
-                "the time limit allows no iteration: the first one and its certificate take about "
-                f"{self.one:.2g} s each; raise time_limit"
-            )
-        return Claim(V, y, status, now.objective(), count, words, certificate=found)
+    def ahead(self) -> float:
+        return iteration_seconds(self.problem)
+
+    def describe(self) -> str:
+        values = values_of(self.problem)
+        return (
+            f"K and S of order {self.problem.order}, {values.box.b.size} multipliers with {values.box.count} "
+            "bounds; a Schur complement of that order an iteration; about "
+            f"{cost_of(self.problem).bytes / 1e6:.3g} MB"
+        )
 
 
 def cost_of(problem: Statement) -> Cost:
@@ -196,7 +182,7 @@ def cost_of(problem: Statement) -> Cost:
 
     The rest takes 10 ms, and an iteration 1 ms at least (``regret.py --of formulations``, seed 31).
     """
-    if takes(problem):
+    if general(problem):
         seconds, size = iteration_of(problem)
         return Cost(0.01 + USUAL * seconds, size, sure=True)
     (m, e), s, n = _counts(problem), float(problem.order), float(problem.n)
@@ -207,12 +193,21 @@ def cost_of(problem: Statement) -> Cost:
 
 def iteration_seconds(problem: Statement) -> float:
     """The predicted seconds of one iteration."""
-    if takes(problem):
+    if general(problem):
         return iteration_of(problem)[0]
     (m, e), s = _counts(problem), float(problem.order)
     rows = IN_NUMPY * e**2
     gathered = rows / USUAL if rows <= WORTH else 40 * e**2 / RATE
     return 1e-3 + (8 * s**3 + m**3 / 3) / RATE + gathered
+
+
+def iteration_of(problem: Statement) -> tuple[float, float]:
+    """Predicted seconds and bytes of an iteration on a problem with `blocks`."""
+    parts, m = blocks(problem), float(sum(problem.sizes))
+    dense = float(sum(part.C.size for part in parts))
+    entries = sum(float(part.A.nnz) for part in parts)
+    seconds = m**3 / 3 / RATE + sum(part.seconds for part in parts)
+    return seconds, 8.0 * (12 * dense + 3 * m**2 + 4 * entries + 3 * float(problem.n) ** 2)
 
 
 def _counts(problem: Statement) -> tuple[float, float]:

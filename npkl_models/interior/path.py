@@ -1,39 +1,44 @@
 """One iteration of the primal-dual method: predictor, corrector, step.
 
-The variables are a kernel K, a slack S with Z = S^-1, and multipliers y in their boxes, with u >= 0 at the
-ends of the boxes. The central path is K S = mu I, u (y - lower) = mu, u (upper - y) = mu. The HKM direction
-linearises K = mu Z (with Mehrotra's predictor and corrector as in Toh, Todd & Tutuncu 1999). Every iteration
-computes S anew from y, S = S(y) - rho R with the dual residual R of the start. So rounding errors do not
-accumulate in S.
+A program is: minimise sum <C_k, X_k> + f(sum A_k(X_k)) with X_k in cones, where f* is a box of multipliers y
+with curvature (`model.box`), and perhaps y'Py / 2. The slacks are S_k = C_k + A_k'y - rho R_k with the dual
+residual R of the start, and every iteration computes them anew from y, so rounding does not accumulate. The
+central path is X_k S_k = mu I, u (y - lower) = mu, u (upper - y) = mu with u >= 0 at the ends of the boxes.
+
+The direction is that of Helmberg, Rendl, Vanderbei & Wolkowicz (1996), Kojima, Shindoh & Hara (1997) and
+Monteiro (1997), which linearises X = mu S^-1; predictor and corrector are those of Mehrotra, as in Toh, Todd
+& Tutuncu (1999). With Z_k = S_k^-1, H = sum A_k (X_k x Z_k) A_k' + diag(f*'' + u / distance) + P and
+
+    H dy = A(mu Z - X dS Z of the residual - dX dS Z of the predictor) - f*'(y) - Py + u of the ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from npkl_models.interior.schur import inverse_of
-from npkl_models.interior.start import cholesky, first_point, inverse, kernel_size
-from npkl_models.interior.steps import MORE, SHARE, longest, ratio, shortened
-from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense, symmetrize
+from npkl_models.interior.program import Program
+from npkl_models.interior.start import first_point
+from npkl_models.interior.steps import MORE, SHARE, ratio, shortened, solved
+from npkl_models.linalg import Array, dense, raised_cholesky
 
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
 EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
-ROUNDED = 1e-13  # residuals below this share of the largest target value are not refined
-REFINEMENTS = 3  # refinements of a direction against rounding, once the equalities are nearly met
+ROUNDED = 1e-9  # a residual of a direction above this share of the largest target is corrected
 DONE = 1e-14  # a smaller share of the first dual residual counts as zero
 
 
 @dataclass
 class Direction:
-    """Changes of y, S, K, and of the multipliers at the lower and the upper ends."""
+    """Changes of y, S, X, and of the multipliers at the lower and the upper ends."""
 
     y: Array
-    S: Matrix
-    K: Array
+    S: list[Any]
+    X: list[Any]
     low: Array
     high: Array
 
@@ -41,118 +46,122 @@ class Direction:
 class Iterate:
     """A point inside all cones, with its factors and residuals."""
 
-    def __init__(self, values: Values) -> None:
-        self.values, box = values, values.box
-        n = values.order
+    def __init__(self, program: Program) -> None:
+        self.program, box = program, program.box
         self.below, self.above = box.below, box.above
-        self.count, self.bounded = n + box.count, box.count > 0
+        self.degree, self.bounded = program.degree, box.count > 0
         self.steps = (1.0, 1.0)
-        self.y, self.L, self.rho, self.R = first_point(values)
+        self.y, self.rho, self.R, self.X = first_point(program)
         self.roomy = self.rho == 0.0  # the start is dual feasible
         self.amiss = 1.0 if self.roomy else 0.0  # share that is left of the first primal residual
-        self.S = self.slack()
-        Z = inverse(self.L)
-        mu = kernel_size(values) / float(np.mean(Z.diagonal()))
-        self.K: Array = mu * Z
-        self.L_K = cholesky(self.K)
+        self.S = program.slack(self.y, self.rho, self.R)
+        self.L_S, self.L_X = program.factors(self.S), program.factors(self.X)
+        mu = program.inner(self.S, self.X) / sum(part.degree for part in program.parts)
         self.low = np.where(self.below, mu / self.to_lower, 0.0)
         self.high = np.where(self.above, mu / self.to_upper, 0.0)
 
     @property
     def to_lower(self) -> Array:
         """y - lower; one for multipliers without a lower end."""
-        return np.where(self.below, self.y - np.where(self.below, self.values.box.lower, 0.0), 1.0)
+        return np.where(self.below, self.y - np.where(self.below, self.program.box.lower, 0.0), 1.0)
 
     @property
     def to_upper(self) -> Array:
         """upper - y; one for multipliers without an upper end."""
-        return np.where(self.above, np.where(self.above, self.values.box.upper, 0.0) - self.y, 1.0)
-
-    def slack(self) -> Matrix:
-        """The slack S(y) - rho R."""
-        S = self.values.slack(self.y)
-        if not self.rho:
-            return S
-        if not sp.issparse(S):
-            return S - self.rho * self.R
-        S.data -= self.rho * self.R.data
-        return S
+        return np.where(self.above, np.where(self.above, self.program.box.upper, 0.0) - self.y, 1.0)
 
     @property
     def mu(self) -> float:
         """The barrier parameter: the average of the products that are zero at an optimum."""
-        return (self.values.inner(self.S, self.K) + self._at_ends(0.0, 0.0, None)) / self.count
+        return (self.program.inner(self.S, self.X) + self._at_ends(0.0, 0.0, None)) / self.degree
 
-    def _at_ends(self, primal: float, dual: float, d: Direction | None) -> float:
-        """The sum of u (y - lower) and u (upper - y), after steps along a direction."""
-        if not self.bounded:
-            return 0.0
-        low, high, to_lower, to_upper = self.low, self.high, self.to_lower, self.to_upper
-        if d is not None:
-            low, high = low + primal * d.low, high + primal * d.high
-            to_lower, to_upper = to_lower + dual * d.y, to_upper - dual * d.y
-        return float((low * to_lower)[self.below].sum() + (high * to_upper)[self.above].sum())
-
-    def _mu_after(self, primal: float, dual: float, d: Direction) -> float:
-        """mu after steps along a direction."""
-        inner = self.values.inner
-        total = inner(self.S, self.K) + primal * inner(self.S, d.K)
-        total += dual * (inner(d.S, self.K) + primal * inner(d.S, d.K))
-        return (total + self._at_ends(primal, dual, d)) / self.count
-
+    @property
     def bound(self) -> float:
-        """The dual objective at y; a bound if S(y) is positive semidefinite and ``rho`` is zero."""
-        return -self.values.box.conjugate(self.y) - self.values.constant
+        """The dual objective at y; a bound if S(y) is in the cones and ``rho`` is zero."""
+        return -self.program.conjugate(self.y)
 
-    def objective(self) -> float:
-        """The objective at K, which may not satisfy the constraints yet."""
-        values, K = self.values, self.K
-        return values.of_cost(K) + values.losses(values.of(K)) - values.constant
+    @property
+    def slope(self) -> Array:
+        """The derivatives of f* at y."""
+        P = self.program.P
+        own = self.program.box.slope(self.y)
+        return own if P is None else own + P @ self.y
+
+    @property
+    def missed(self) -> Array:
+        """The primal residual: how far the values are from the derivatives of f* and the pulls of the ends."""
+        return self.slope - self.low + self.high - self.program.of(self.X)
 
     def advance(self) -> None:
-        """Do one iteration; numpy.linalg.LinAlgError if K or S can no longer be factorised."""
-        values, box, mu = self.values, self.values.box, self.mu
-        Z = inverse(self.L)
+        """Do one iteration; numpy.linalg.LinAlgError if X, S or H can no longer be factorised."""
+        program, box, mu = self.program, self.program.box, self.mu
+        parts, P, X, rho = program.parts, program.P, self.X, self.rho
+        Z = [part.inverse(L) for part, L in zip(parts, self.L_S, strict=True)]
         pulls = self.low / self.to_lower, self.high / self.to_upper  # zero for multipliers without an end
-        pull = pulls[0] + pulls[1]
-        bend, slope = box.bend(self.y), box.slope(self.y)
-        solved = inverse_of(values, self.K, Z, bend + pull, (self.L_K, self.L))
-        refinements = REFINEMENTS if values.problem.constraints and self.amiss <= MET else 0
-        of_K, of_Z, base = values.of(self.K), values.of(Z), -slope
-        if self.rho:
-            base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
+        bend, slope = box.bend(self.y) + pulls[0] + pulls[1], self.slope
+        newton = self._newton(Z, bend)
+        of_X, of_Z, base = program.of(X), program.of(Z), -slope
+        if rho:
+            base = base - program.of(self._between(X, [rho * R for R in self.R], Z))
 
         def solve(target: float, before: Direction | None) -> Direction:
             """The direction towards mu = ``target``; ``before`` is the predictor for a corrector step."""
-            right = base + target * of_Z
             at_low, at_high = self._pushes(target, before)
-            right += at_low - at_high
-            crossed = None if before is None else np.asarray(before.S @ before.K)
+            right = base + at_low - at_high + target * of_Z
+            crossed = None if before is None else self._between(before.X, before.S, Z)
             if crossed is not None:
-                right = right - values.of_product(crossed.T, Z)
-            dy = solved(right)
-            dS = values.change(dy, self.rho, self.R)
-            inner = np.asarray(dS @ self.K)
-            dK = -symmetrize(Z @ (inner if crossed is None else inner + crossed))
-            dK -= self.K
-            if target:
-                dK += target * Z
-            least = np.inf
-            for _ in range(refinements if before is not None else 0):
-                missed = of_K + values.of(dK) - slope - bend * dy
-                missed += at_low - at_high - pull * dy
-                size = float(np.max(np.abs(missed), initial=0.0))
-                if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
-                    break
-                least = size
-                more = solved(missed)
-                dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
-                dK -= symmetrize(Z @ np.asarray(values.adjoint(more) @ self.K))
+                right -= program.of(crossed)
+            dy = newton(right)
+            dX = _negated(self._between(X, self._change(dy), Z), X)
+            for k, one in enumerate(dX if crossed is not None else ()):
+                one += target * Z[k] - crossed[k]
+            if crossed is not None:
+                curved = bend * dy if P is None else bend * dy + P @ dy
+                self._correct(dX, curved - of_X + slope - at_low + at_high - program.of(dX))
             low, high = pulls[0] * dy, pulls[1] * dy
-            return Direction(dy, dS, dK, at_low - low - self.low, at_high + high - self.high)
+            return Direction(dy, self._change(dy), dX, at_low - low - self.low, at_high + high - self.high)
 
         first = solve(0.0, None)
         self._go(solve(self._centring(first, mu) * mu, first))
+
+    def _newton(self, Z: list[Any], bend: Array) -> Callable[[Array], Array]:
+        """The map of a right side to dy, by a factor of H."""
+        program, P = self.program, self.program.P
+        if len(program.parts) == 1 and P is None:
+            rows = program.parts[0].rows(self.L_X[0], self.L_S[0])
+            if rows is not None:
+                return rows.solve
+        H = np.zeros((bend.size, bend.size), order="F")
+        for part, X, own in zip(program.parts, self.X, Z, strict=True):
+            H = part.schur(X, own, H)
+        if P is not None:
+            H += dense(P)
+        H.reshape(-1, order="F")[:: len(H) + 1] += bend
+        return partial(solved, raised_cholesky(H, "the Schur complement"))
+
+    def _between(self, X: list[Any], D: Sequence[Any], Z: list[Any]) -> list[Any]:
+        """The symmetric parts of X_k D_k Z_k."""
+        return [p.between(a, b, c) for p, a, b, c in zip(self.program.parts, X, D, Z, strict=True)]
+
+    def _change(self, dy: Array) -> list[Any]:
+        """dS for dy, with the residual."""
+        parts = self.program.parts
+        if self.rho:
+            return [part.change(dy, self.rho, R) for part, R in zip(parts, self.R, strict=True)]
+        return [part.adjoint(dy) for part in parts]
+
+    def _correct(self, dX: list[Any], missed: Array) -> None:
+        """Move dX against rounding: it meets the equations by the least change in the metric of X."""
+        parts, b = self.program.parts, self.program.box.b
+        largest = float(np.max(np.abs(b), initial=0.0)) or 1.0
+        if float(np.max(np.abs(missed), initial=0.0)) <= ROUNDED * largest:
+            return
+        H = np.zeros((missed.size, missed.size), order="F")
+        for part, X in zip(parts, self.X, strict=True):
+            H = part.schur(X, X, H)
+        w = solved(raised_cholesky(H, "the Schur complement"), missed)
+        for k, (part, X) in enumerate(zip(parts, self.X, strict=True)):
+            dX[k] += part.between(X, part.adjoint(w), X)
 
     def _pushes(self, target: float, before: Direction | None) -> tuple[Array, Array]:
         """The multipliers at the ends that a direction aims at, with the predictor's second-order terms."""
@@ -164,23 +173,36 @@ class Iterate:
         low, high = low / self.to_lower, high / self.to_upper
         return np.where(self.below, low, 0.0), np.where(self.above, high, 0.0)
 
+    def _at_ends(self, primal: float, dual: float, d: Direction | None) -> float:
+        """The sum of u (y - lower) and u (upper - y), after steps along a direction."""
+        if not self.bounded:
+            return 0.0
+        low, high, to_lower, to_upper = self.low, self.high, self.to_lower, self.to_upper
+        if d is not None:
+            low, high = low + primal * d.low, high + primal * d.high
+            to_lower, to_upper = to_lower + dual * d.y, to_upper - dual * d.y
+        return float((low * to_lower)[self.below].sum() + (high * to_upper)[self.above].sum())
+
     def _centring(self, d: Direction, mu: float) -> float:
         """The share of mu to keep, from the length of the predictor's step.
 
-        The power depends continuously on this length. A step that is too long leaves some eigenvalues of K S
+        The power depends continuously on this length. A step that is too long leaves some eigenvalues of X S
         tens of times larger than others; on a4a they stayed so. If S has little room, measurements show that
         longer steps end nearer to the optimum.
         """
-        primal, dual = self._reach(d, 1.0)
-        after = self._mu_after(primal, dual, d)
+        (primal, dual), inner = self._reach(d, 1.0), self.program.inner
+        after = inner(self.S, self.X) + primal * inner(self.S, d.X) + self._at_ends(primal, dual, d)
+        after += dual * (inner(d.S, self.X) + primal * inner(d.S, d.X))
         far = min(primal, dual) ** 2
         power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
         least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
-        kept = max(after, 0.0) / mu if mu > 0 else 1.0  # rounding alone makes mu negative
+        kept = max(after, 0.0) / (self.degree * mu) if mu > 0 else 1.0  # rounding alone makes mu negative
         return float(np.clip(kept**power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
-        primal, dual = (longest(L, D, share) for L, D in ((self.L_K, d.K), (self.L, d.S)))
+        parts = self.program.parts
+        primal = min(part.longest(L, D, share) for part, L, D in zip(parts, self.L_X, d.X, strict=True))
+        dual = min(part.longest(L, D, share) for part, L, D in zip(parts, self.L_S, d.S, strict=True))
         if not self.bounded:
             return primal, dual
         at, to = self.below, self.above
@@ -192,21 +214,20 @@ class Iterate:
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
-        y, rho = self.y, self.rho
+        program, y, rho = self.program, self.y, self.rho
 
-        def slack(step: float) -> Array:
+        def slack(step: float) -> list[Any]:
             self.y, self.rho = y + step * d.y, (1 - step) * rho
             self.rho = self.rho if self.rho > DONE else 0.0
-            self.S = self.slack()
-            return cholesky(dense(self.S))
+            self.S = program.slack(self.y, self.rho, self.R)
+            return program.factors(self.S)
 
-        def kernel(step: float) -> tuple[Array, Array]:
-            K: Array = step * d.K
-            K += self.K
-            return K, cholesky(K)
+        def kernel(step: float) -> tuple[list[Any], list[Any]]:
+            X = [own + step * D for own, D in zip(self.X, d.X, strict=True)]
+            return X, program.factors(X)
 
-        dual, self.L = shortened(dual, slack, "slack positive definite")
-        primal, (self.K, self.L_K) = shortened(primal, kernel, "kernel positive definite")
+        dual, self.L_S = shortened(dual, slack, "slack positive definite")
+        primal, (self.X, self.L_X) = shortened(primal, kernel, "kernel positive definite")
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
@@ -215,10 +236,18 @@ class Iterate:
 
     def _meet(self) -> None:
         """Drop the rest of the dual residual if this leaves at least half of the slack: S + 2 rho R >= 0."""
-        S = self.values.slack(self.y)
+        program, S = self.program, self.program.slack(self.y, 0.0, self.R)
         try:
-            cholesky(2 * dense(S) - dense(self.S))
-            self.L = cholesky(dense(S))
+            program.factors([2 * dense(one) - dense(own) for one, own in zip(S, self.S, strict=True)])
+            self.L_S = program.factors(S)
         except np.linalg.LinAlgError:
             return
         self.S, self.rho = S, 0.0
+
+
+def _negated(dX: list[Any], X: list[Any]) -> list[Any]:
+    """-X - dX, in place of dX."""
+    for one, own in zip(dX, X, strict=True):
+        np.negative(one, out=one)
+        one -= own
+    return dX

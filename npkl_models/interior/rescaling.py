@@ -17,10 +17,10 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.interior.path import Iterate
+from npkl_models.interior.unknown import Unknown
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, dense, symmetrize
 from npkl_models.model.functionals import SquaredDistances
@@ -39,46 +39,49 @@ JUMP = 3.0  # a rank may end where an eigenvalue is this many times the next one
 
 def rescalable(values: Values) -> bool:
     """Whether all values are squared distances that are kept exactly, over a dense basis."""
-    parts = values.problem.terms
-    kinds = all(isinstance(part.functional, SquaredDistances) for part in parts)
+    terms, part = values.problem.terms, values.parts[0]
+    kinds = all(isinstance(term.functional, SquaredDistances) for term in terms)
     exact = (
-        bool(parts) and all(part.equal for part in values.problem.constraints) and not values.problem.losses
+        bool(terms) and all(term.equal for term in values.problem.constraints) and not values.problem.losses
     )
-    small = float(values.size) * values.order <= NUMBERS
-    return exact and kinds and values.Q is not None and not values.trace and small
+    known = isinstance(part, Unknown) and part.Q is not None and not part.trace
+    return known and exact and kinds and float(values.box.b.size) * part.order <= NUMBERS
 
 
-def edge_vectors(values: Values) -> Values:
+def edge_vectors(values: Values, part: Unknown) -> Unknown:
     """The same values as diagonal entries of a kernel over the edges: <M_e, U> = p_e'U p_e, p_e = q_i - q_j.
 
     The differences p_e are computed once, before any product.
     """
-    problem, every = values.problem, np.arange(values.size, dtype=np.intp)
-    ends = [part.functional.indices for part in problem.constraints]
+    problem, size = values.problem, values.box.b.size
+    every = np.arange(size, dtype=np.intp)
+    ends = [term.functional.indices for term in problem.constraints]
     i, j = (np.concatenate([pair[k] for pair in ends])[values.moving] for k in (0, 1))
-    entries = Incidence(every, every, every, np.ones(values.size), values.size, values.size)
+    entries = Incidence(every, every, every, np.ones(size), size, size)
     vectors = problem.Q[i] - problem.Q[j]
-    return replace(values, incidence=entries, points=every, Q=vectors, edges=None, forms=True)
+    return replace(part, incidence=entries, points=every, Q=vectors, edges=None, forms=True)
 
 
-def rescaled(iterate: Iterate) -> tuple[Iterate, Array]:
+def rescaled(iterate: Iterate, values: Values) -> tuple[Iterate, Array]:
     """The iterate in the coordinates of its kernel, with values over `edge_vectors`, and T (order x order).
 
     A kernel or slack that is not positive definite raises a LinAlgError.
     """
-    values = iterate.values if iterate.values.edges is None else edge_vectors(iterate.values)
-    spectrum, vectors = np.linalg.eigh(iterate.K)
+    (part,) = iterate.program.parts
+    assert isinstance(part, Unknown)
+    part = part if part.edges is None else edge_vectors(values, part)
+    spectrum, vectors = np.linalg.eigh(iterate.X[0])
     if not spectrum[-1] > 0:
         raise np.linalg.LinAlgError("the kernel is not positive definite")
     T = vectors * np.sqrt(np.maximum(spectrum, LEAST * spectrum[-1]))
-    assert values.Q is not None
+    assert part.Q is not None
     out = copy(iterate)
-    C = symmetrize(T.T @ dense(values.C) @ T)
-    out.values = replace(values, C=C, Q=values.Q @ T)
-    out.R = symmetrize(T.T @ dense(iterate.R) @ T) if iterate.rho else sp.csr_array(C.shape)
-    out.S = out.slack()
-    out.L = np.asfortranarray(np.linalg.cholesky(dense(out.S)))
-    out.K, out.L_K = np.eye(len(C)), np.asfortranarray(np.eye(len(C)))
+    C = symmetrize(T.T @ dense(part.C) @ T)
+    out.program = replace(iterate.program, parts=(replace(part, C=C, Q=part.Q @ T),))
+    out.R = [symmetrize(T.T @ dense(R) @ T) for R in iterate.R]
+    out.S = out.program.slack(out.y, out.rho, out.R)
+    out.L_S = [np.asfortranarray(np.linalg.cholesky(dense(out.S[0])))]
+    out.X, out.L_X = [np.eye(len(C))], [np.asfortranarray(np.eye(len(C)))]
     return out, T
 
 

@@ -9,22 +9,17 @@ computed before the product. Neighbours have nearly the same rows in K and in Z,
 lose the digits of the differences.
 
 A value of many entries (a combination of distances, a trace) over a small basis has few coordinates in the
-basis, and these are used (`Values.coordinates`).
+basis, and these are used (`Unknown.coordinates`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
-from scipy.linalg import blas
 
-from npkl_models.interior.steps import solved
-from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Index, dense, raised_cholesky, symmetrize
+from npkl_models.linalg import Array, Index, symmetrize
 from npkl_models.linalg.compile import Loop, worth
-from npkl_models.linalg.nearly_dependent import Rows
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
@@ -33,55 +28,17 @@ IN_NUMPY = 4e-7  # seconds for an entry of H in the usual number of iterations
 BLOCK = 16_000  # numbers of H that numpy computes at a time
 
 
-def schur(values: Values, K: Array, Z: Array) -> Array:
-    """H (m x m), symmetric positive semidefinite, stored by columns."""
-    if values.coordinates is not None:
-        return _by_coordinates(values.coordinates, K, Z)
-    at, near = values.points, [X if X.flags.c_contiguous else X.T for X in (K, Z)]
-    if values.Q is not None:
-        at, near = np.arange(at.size), [np.asarray(values.Q @ X @ values.Q.T) for X in near]
-    if values.edges is not None:
-        i, j = (at[end] for end in values.edges)
-        H = (EDGES if worth(IN_NUMPY * i.size**2) else _edges)(i, j, *near)
-    else:
-        row, column, coefficient, sums = values.entries
-        H = gathered(at[row], at[column], coefficient, *near)
-        H = H if sums is None else np.asarray(sums @ (sums @ H).T)
-    return _bordered(values, H, K, Z)
-
-
-def _bordered(values: Values, H: Array, K: Array, Z: Array) -> Array:
-    """H with a row and a column for the bound on the trace, if there is one."""
-    if values.trace:
-        across = values.of_product(K, Z)
-        H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
-    return H.T  # the same numbers stored by columns, which LAPACK can overwrite
-
-
-def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
+def by_coordinates(A: Array, K: Array, Z: Array) -> Array:
     """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`."""
     i, j = np.triu_indices(len(K))
     unit = np.where(i == j, 1.0, np.sqrt(2.0))
     P = _in_numpy(i, j, unit, K, Z)
-    return symmetrize(A @ P @ A.T).T
+    return symmetrize(A @ P @ A.T)
 
 
-def inverse_of(
-    values: Values, K: Array, Z: Array, bend: Array, factors: tuple[Array, Array]
-) -> Callable[[Array], Array]:
-    """The map of ``right`` to the solution x of (H + diag(bend)) x = right; ``factors`` are those of K and S.
-
-    If the values are forms p'Kp, H is the Gram matrix of the matrices L_K'p p'L_S^-T. If these are nearly
-    linearly dependent, H in memory has only half of their digits, so the matrices themselves are used.
-    """
-    if values.forms:
-        P = dense(values.Q)
-        rows = Rows.of(P @ factors[0], blas.dtrsm(1.0, factors[1], P.T, lower=1).T)
-        if rows is not None:
-            return rows.solve
-    H = schur(values, K, Z)
-    H.reshape(-1, order="F")[:: len(H) + 1] += bend
-    return partial(solved, raised_cholesky(H, "the Schur complement"))
+def of_distances(i: Index, j: Index, K: Array, Z: Array) -> Array:
+    """H (m x m) for squared distances; K and Z are stored by rows."""
+    return np.asarray((EDGES if worth(IN_NUMPY * i.size**2) else _edges)(i, j, K, Z))
 
 
 def gathered(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:

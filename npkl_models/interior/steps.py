@@ -55,6 +55,25 @@ def first_vector(n: int) -> Array:
     return out
 
 
+def cholesky(X: Array) -> Array:
+    """L with X = L L', stored by columns; LinAlgError if X is not positive definite."""
+    out: Array
+    out, failed = lapack.dpotrf(X.T if X.flags.c_contiguous else X, lower=1, clean=1)
+    if failed or not np.isfinite(out[-1, -1]):
+        raise np.linalg.LinAlgError("not positive definite, or numbers out of range")
+    return out
+
+
+def inverse(L: Array) -> Array:
+    """The inverse of L L'; LinAlgError if it is singular."""
+    Z: Array
+    Z, failed = lapack.dpotri(L, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the slack is singular")
+    Z += np.tril(Z, -1).T
+    return Z
+
+
 def shortened(step: float, attempt: Callable[[float], Made], name: str) -> tuple[float, Made]:
     """The step, shortened until an attempt raises no LinAlgError, and what the attempt has made."""
     for _ in range(30):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from npkl_models.answer.solution import Status
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
 
+PATIENCE = 400  # an engine counts as stuck after so many iterations without a better residual
 FIRST_LOOK = 1e3  # the first look comes once the residual is below this multiple of tol
 
 
@@ -24,6 +26,18 @@ class Engine(ABC):
     measured: Mapping[str, float] = {}  # further columns of the history
     first_look: float = FIRST_LOOK  # no certificate while the residual is above this multiple of tol
     met: bool | None = None  # whether the source's own criterion holds; None if the certificate decides
+    verdict: Status | None = None  # INFEASIBLE or UNBOUNDED, if the iterates say so
+    moving: bool = False  # whether the last iteration gained something that the residual does not show
+    patience: int = PATIENCE  # iterations without a better residual after which the engine counts as stuck
+    convex: bool = False  # the engine has no local optima and no columns to add; its certificates are whole
+    restoring: bool = True  # whether a certificate may move the point towards the constraints
+    center: Multipliers | None = None  # strictly feasible multipliers, far from the boundary
+    bound: float = float("nan")  # a lower bound that the engine itself knows, for the history
+
+    @property
+    def rank(self) -> int:
+        """The number of columns, for the history."""
+        return self.V.shape[1]
 
     @abstractmethod
     def iterate(self) -> None:

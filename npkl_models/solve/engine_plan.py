@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certificates.certificate import Certificate
+from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.facts import trace_bound
 from npkl_models.model.statement import Statement
@@ -29,10 +30,10 @@ LATER = 1.5  # and the one after it after so many times as much
 NEXT_LOOK = 0.2  # another look comes when the residual has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue counts if it costs this many times as much as the residual
 SMALLEST_RESIDUAL = 1e-15
-PATIENCE = 400  # an engine counts as stuck after so many iterations without a better residual
 FALLING = 100.0  # an objective that falls by this multiple of tol counts as progress: it leaves a saddle
 WORTH = 0.1  # the share of the required gap that a new column must promise, and the last one have gained
 STATIONARY = 1e-4  # a residual below this multiple of tol leaves nothing to gain without a new column
+ALWAYS = 0.02  # a first iteration that takes fewer seconds begins whatever the limit
 GROWTH = 10  # iterations between a new column and the next look
 DEEP = 1e12  # below minus this many times the first objective's size, the objective counts as unbounded
 
@@ -64,14 +65,17 @@ class Run:
                 floor = -DEEP * self.problem.size(engine.objective)
             if engine.objective < floor:
                 return Status.UNBOUNDED
+            if engine.verdict is not None:
+                return engine.verdict
             if engine.met is None:
                 status, bound = self._look_if_settled(iteration)
             else:
                 status, bound = Status.LOCALLY_SOLVED if engine.met else None, float("nan")
+            bound = bound if np.isfinite(bound) else engine.bound
             self.watch.record(
-                iteration, engine.objective, bound, engine.residual, engine.V.shape[1], **engine.measured
+                iteration, engine.objective, bound, engine.residual, engine.rank, **engine.measured
             )
-            status = status or self.watch.heed(engine.V, engine.work)
+            status = status or self.watch.heed(engine.V if self.watch.options.callback else None, engine.work)
             if status is not None:
                 return status
         return Status.ITERATION_LIMIT
@@ -84,8 +88,9 @@ class Run:
         elif status is not Status.FAILED:
             late = status is Status.TIME_LIMIT and self.watch.late
             found = self._proof(self._certificate(quick=late, last=True))
-            if late and self.last is not None and self.last.relative_gap < found.relative_gap:
-                found, V = self.last, self.last.point  # an older point, but with a better bound
+            known = self.last
+            if (late or engine.convex) and known is not None and known.relative_gap < found.relative_gap:
+                found, V = known, known.point  # an older point, but with a better bound
         y = None if found is None else found.multipliers
         return Claim(V, y, status, engine.objective, len(self.watch.rows), engine.note, certificate=found)
 
@@ -98,12 +103,17 @@ class Run:
             raise ArithmeticError(str(error)) from error  # the factor is not finite
 
     def _certificate(self, quick: bool, last: bool = False, method: str = "auto") -> Certificate:
-        V, y = self.engine.V, self.engine.multipliers()
-        return self.watch.certify(self.problem, V, y, quick=quick, last=last, method=method)
+        engine, watch, y = self.engine, self.watch, self.engine.multipliers()
+        asked: dict[str, Any] = {"last": last, "method": method, "restoring": engine.restoring}
+        found = watch.certify(self.problem, engine.V, y, quick=quick and not engine.convex, **asked)
+        lost = not watch.suffices(found) and found.repair != NO_NEED
+        if lost and engine.center is not None and watch.offer(self.problem, engine.center):
+            found = watch.certify(self.problem, engine.V, y, **asked)
+        return found
 
     def _proof(self, found: Certificate) -> Certificate:
-        """The certificate with the rigour "proved", if the options require it and a proof is possible."""
-        if self.watch.rigour != "proved" or found.rigour == "proved":
+        """The certificate with the rigour "proved", if required or cheap for the engine, and possible."""
+        if not (self.watch.rigour == "proved" or self.engine.convex) or found.rigour == "proved":
             return found
         proof = self._certificate(quick=False, method="cholesky")
         return proof if proof.rigour == "proved" else found
@@ -114,10 +124,10 @@ class Run:
         rested = iteration >= self.rest and engine.residual <= self.first_look
         settled = rested and (engine.residual <= self.threshold or self._due())
         falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
-        if engine.residual < 0.9 * self.best or falls:
+        if engine.residual < 0.9 * self.best or falls or engine.moving:
             self.best, self.best_at = min(self.best, engine.residual), iteration
             self.level = engine.objective
-        stuck = iteration - self.best_at > PATIENCE or engine.hopeless
+        stuck = iteration - self.best_at > engine.patience or engine.hopeless
         return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
 
     def _due(self) -> bool:
@@ -130,15 +140,16 @@ class Run:
         since, self.worked = engine.work - self.worked, engine.work
         self.due *= LATER if residual > self.threshold else 1.0
         found = self._certificate(quick=True)
-        if self._incomplete(found, since) and not self._way_down(found, stuck):
+        if not engine.convex and self._incomplete(found, since) and not self._way_down(found, stuck):
             found = self._certificate(quick=False)
         if found.certifies(self.tol):
             found = self._proof(found)
-        self.last = found
+        if self.last is None or not engine.convex or found.relative_gap < self.last.relative_gap:
+            self.last = found
         if self.watch.suffices(found):
             return Status.OPTIMAL, found.bound
-        ahead = self._beyond(found, since)
-        down = self._way_down(ahead, stuck) and self._pays(stuck)
+        ahead = found if engine.convex else self._beyond(found, since)
+        down = not engine.convex and self._way_down(ahead, stuck) and self._pays(stuck)
         if down and engine.grow(ahead.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
@@ -148,7 +159,7 @@ class Run:
             self.rest, self.due = iteration + GROWTH, DUE
             self.best, self.best_at = np.inf, iteration
             self.before_growth = objective
-        elif stuck and engine.residual > FIRST_LOOK * self.tol:
+        elif stuck and (engine.convex or engine.residual > FIRST_LOOK * self.tol):
             return Status.INACCURATE, found.bound
         elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._at_rest):
             return Status.LOCALLY_SOLVED, found.bound
@@ -229,8 +240,19 @@ class EnginePlan(ABC):
     def describe(self) -> str:
         """Describe the sizes, and the memory that they need."""
 
+    def ahead(self) -> float:
+        """Predicted seconds of the start and the first iteration; 0 if they are few."""
+        return 0.0
+
     def run(self, watch: RunMonitor) -> Claim:
         """Iterate until the point is certified, or a limit is reached."""
+        watch.expect(last_seconds(self.problem), cut=self.problem.order > DENSE_CHOLESKY)
+        if self.ahead() > ALWAYS and not watch.affords(self.ahead()):
+            words = (
+                "the time limit allows no iteration: the first one and its certificate take about "
+                f"{self.ahead() + watch.proof_ahead:.2g} s; raise time_limit"
+            )
+            return Claim(None, None, Status.TIME_LIMIT, message=words)
         try:
             engine = self.engine()
         except BROKEN as error:
@@ -242,7 +264,6 @@ class EnginePlan(ABC):
                 f"{self.problem.order} is too large (above {DENSE_CHOLESKY}) and not sparse enough; "
                 "use rigour='probable'"
             )
-        watch.expect(last_seconds(self.problem), cut=self.problem.order > DENSE_CHOLESKY)
         run = Run(self.problem, engine, watch)
         status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
         return run.claim(status)

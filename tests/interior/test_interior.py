@@ -72,25 +72,23 @@ def squares(L, terms):
 def test_fewer_squares_stand_for_all():
     problem, rng = problems()["squares, basis"], np.random.default_rng(2)
     values = values_of(problem)
-    assert values.size < 6 + problem.n_pairs
-    y = np.clip(rng.normal(size=values.size), values.box.lower, values.box.upper)
+    (part,) = values.parts
+    assert values.box.b.size < 6 + problem.n_pairs
+    y = np.clip(rng.normal(size=values.box.b.size), values.box.lower, values.box.upper)
     V = rng.normal(size=(3, 3))
     U, every = V @ V.T, values.multipliers(y)
     conjugates = sum(term.conjugate(own) for term, own in zip(problem.losses, every.losses, strict=True))
     assert values.box.conjugate(y) + values.constant - 9.0 * y[-1] == pytest.approx(conjugates)
     slack = problem.restrict(problem.slack(every)) + y[-1] * np.eye(3)
-    np.testing.assert_allclose(values.slack(y), slack, atol=1e-12)
-    objective = values.of_cost(U) + values.losses(values.of(U)) - values.constant
-    assert objective == pytest.approx(problem.objective_of_factor(problem.Q @ V))
+    np.testing.assert_allclose(part.slack(y), slack, atol=1e-12)
+    assert values.objective([U]) == pytest.approx(problem.objective_of_factor(problem.Q @ V))
     assert problem.solve("interior").objective == pytest.approx(problem.solve("sdp").objective, rel=1e-5)
 
 
-def matrices(values):
+def matrices(part, size):
     """M_e of every multiplier that moves, one by one."""
-    for e in range(values.size):
-        one = np.zeros(values.size)
-        one[e] = 1.0
-        M = values.adjoint(one)
+    for one in np.eye(size):
+        M = part.adjoint(one)
         yield M.toarray() if hasattr(M, "toarray") else M
 
 
@@ -118,17 +116,16 @@ def test_the_schur_complement_is_its_definition(name, compiled, monkeypatch):
         monkeypatch.setattr(schur, "worth", lambda *asked: False)
     values = values_of(problems()[name])
     rng = np.random.default_rng(0)
-    K, Z = (A @ A.T for A in rng.normal(size=(2, values.order, values.order)))
-    M = list(matrices(values))
+    (part,), m = values.parts, values.box.b.size
+    K, Z = (A @ A.T for A in rng.normal(size=(2, part.order, part.order)))
+    M = list(matrices(part, m))
     wanted = np.array([[np.sum(A * (K @ B @ Z)) for B in M] for A in M])
     wanted = 0.5 * (wanted + wanted.T)
     np.testing.assert_allclose(
-        schur.schur(values, K, Z), wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max()
+        part.schur(K, Z, np.zeros((m, m))), wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max()
     )
     z = [np.sum(A * K) for A in M]
-    np.testing.assert_allclose(values.of(K), z, atol=1e-10 * np.abs(z).max())
-    product = [np.sum(A * (K @ Z)) for A in M]
-    np.testing.assert_allclose(values.of_product(K, Z), product, atol=1e-10 * np.abs(product).max())
+    np.testing.assert_allclose(part.of(K), z, atol=1e-10 * np.abs(z).max())
 
 
 @pytest.mark.parametrize(("n", "k", "draw"), [(100, 4, 0), (100, 5, 0), (150, 4, 1)])

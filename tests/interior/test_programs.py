@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.interior.cone import parts_of
-from npkl_models.interior.program import Program
+from npkl_models.interior.values import values_of
 
 
 def blocks(sizes, density, rng):
@@ -64,9 +64,9 @@ def test_one_sided_constraints_are_part_of_the_cone(seed):
 
 def test_no_number_meets_an_entry_between_the_parts():
     problem, _, _ = program(0)
-    made = Program.of(problem)
+    made = values_of(problem)
     assert sorted(part.order for part in made.parts) == [2, 3, 5]
-    assert sum(part.order for part in made.parts) == problem.n == made.order
+    assert sum(part.order for part in made.parts) == problem.n == made.degree
 
 
 @pytest.mark.parametrize("density", [0.05, 0.3, 1.0])
@@ -79,7 +79,7 @@ def test_the_schur_complement_is_what_it_says(density):
     (part,) = parts_of(sp.csr_array(np.ones((n, n))), F.incidence.symmetric_operator())
     X, Z = (A @ A.T for A in rng.standard_normal((2, n, n)))
     H = np.zeros((m, m))
-    part.schur(X, Z, H)
+    H = part.schur(X, Z, H)
     exact = [[np.trace(A @ X @ B @ Z) for B in M] for A in M]
     np.testing.assert_allclose(H, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
 
@@ -130,7 +130,7 @@ def test_small_blocks_of_one_order_are_computed_together():
         for places, one in zip(stack.places, part, strict=True):
             full[np.ix_(places, places)] = one
     H = np.zeros((m, m))
-    stack.schur(X, Z, H)
+    H = stack.schur(X, Z, H)
     M = [F.matrix(e).toarray() for e in range(m)]
     exact = [[np.trace(A @ whole[0] @ B @ whole[1]) for B in M] for A in M]
     np.testing.assert_allclose(H, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
