@@ -12,14 +12,14 @@ import numpy as np
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.reductions.solvers.defines import INSTALLED_SOLVERS, SOLVER_MAP_CONIC
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.cvx import kernel, reading
 from npkl_models.cvx.certificate import CvxpyCertificate
 from npkl_models.cvx.judge import judge
 from npkl_models.cvx.program import ConicProgram, triangles
 from npkl_models.cvx.search import Raw
 from npkl_models.cvx.sizes import compared, units
-from npkl_models.cvx.solver import InteriorSolver, answer_of
+from npkl_models.cvx.solver import Answer, InteriorSolver
 from npkl_models.cvx.translation import translated
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
@@ -285,9 +285,12 @@ def into_cvxpy(solution: Solution, problem: Any) -> float:
     found = translated(door.program, Statement)
     if isinstance(found, np.ndarray) or not _same(found.problem, solution.problem):
         raise ProblemError("a solution must be one of Problem.from_cvxpy(problem) for this problem of CVXPY")
-    answer = answer_of(found, solution, True)
-    own = replace(answer, value=answer.value)
-    raw = InteriorSolver().invert(own, door.inverse[-1])
+    if solution.V is None or solution.multipliers is None:
+        raise ProblemError(f"a solution must have a point and multipliers, got the status {solution.status}")
+    x = found.x_of(solution.multipliers)
+    status = s.OPTIMAL if solution.status is Status.OPTIMAL else s.OPTIMAL_INACCURATE
+    answer = Answer(status, x, found.duals_of(solution.K), float(door.program.c @ x))
+    raw = InteriorSolver().invert(answer, door.inverse[-1])
     for step, inverse in zip(reversed(door.chain.reductions[:-1]), reversed(door.inverse[:-1]), strict=True):
         raw = step.invert(raw, inverse)
     problem.unpack(raw)

@@ -33,14 +33,14 @@ class Fixed:
         out[self.columns] = x
         return out
 
-    def duals(self, z: Array, costs: bool = True) -> Array:
-        """z of the whole program with A'z = -c for the numbers that are fixed, A'z = 0 without ``costs``.
+    def duals(self, z: Array, x: Array | None) -> Array:
+        """z of the whole program with A'z = -c - Px for the numbers that are fixed, A'z = 0 without x.
 
         An equation that fixes a number is in no other column, so its multiplier is what is left there.
         """
         A, out = self.whole.A, np.zeros(self.whole.b.size)
         out[self.rows] = z
-        left = -self.whole.c * costs - A.T @ out
+        left = -A.T @ out if x is None else -self.whole.slope(x) - A.T @ out
         own = (
             np.asarray(A[self.by].tocsc()[np.arange(self.by.size), self.of]).ravel()
             if self.by.size
@@ -67,10 +67,13 @@ def without_fixed(program: ConicProgram) -> Fixed:
     )
     settled[program.zero : program.at] &= b[program.zero : program.at] >= 0
     rows = np.flatnonzero(~settled)
+    c, P = program.c, program.P
+    if P is not None:
+        c, P = c + P @ x, sp.csr_array(P[columns][:, columns])
     smaller = replace(
-        program, A=sp.csr_array(A[rows]), b=b[rows], c=program.c[columns],
+        program, A=sp.csr_array(A[rows]), b=b[rows], c=c[columns], P=P,
         zero=int(np.sum(rows < program.zero)),
         nonneg=int(np.sum((rows >= program.zero) & (rows < program.at))),
-        offset=program.offset + float(program.c @ x),
+        offset=program.objective(x),
     )  # fmt: skip
     return Fixed(program, smaller, x, columns, rows, by, of)

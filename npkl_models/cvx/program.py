@@ -145,6 +145,10 @@ class ConicProgram:
         square = 0.0 if self.P is None else 0.5 * float(x @ (self.P @ x))
         return square + float(self.c @ x) + self.offset
 
+    def slope(self, x: Array) -> Array:
+        """c + Px."""
+        return self.c if self.P is None else self.c + self.P @ x
+
     @cached_property
     def parts(self) -> tuple[slice, ...]:
         """The rows of each inequality and cone, in the order of `least`."""

@@ -1,4 +1,4 @@
-"""CVXPY's problems: our interior-point method as a solver of CVXPY, and a judge of any solver's answer."""
+"""Our interior-point method as a solver of CVXPY."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import cvxpy.settings as s
 import numpy as np
-import scipy.sparse as sp
 from cvxpy.constraints import SOC, SvecPSD
 from cvxpy.reductions.solution import Solution as CvxpySolution
 from cvxpy.reductions.solution import failure_solution
@@ -15,26 +14,26 @@ from cvxpy.reductions.solvers import utilities
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.utilities.psd_utils import TriangleKind
 
-from npkl_models.answer.solution import Solution, Status
 from npkl_models.cvx import reading, search
+from npkl_models.cvx.engine import ConicEngine, Form, Point
 from npkl_models.cvx.fixed import without_fixed
 from npkl_models.cvx.judge import infeasible
 from npkl_models.cvx.program import ConicProgram
-from npkl_models.cvx.sizes import relative_gap, violation
-from npkl_models.cvx.translation import Translation, is_ray, translated
+from npkl_models.cvx.sizes import violation
+from npkl_models.cvx.translation import falls, is_ray, largest_share, translated
 from npkl_models.errors import ProblemError
-from npkl_models.interior.interior import BACKEND
 from npkl_models.linalg import Array
+from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
-from npkl_models.solve.choice import solve
+from npkl_models.solve.engine_plan import Loop
+from npkl_models.solve.judge import LIMITS
+from npkl_models.solve.options import Options, parse_options
+from npkl_models.solve.watch import RunMonitor, progress_log, quiet
 
 S = TypeVar("S", bound=Statement)
-SHARP = 1e-8  # the relative gap and the violation that are asked for first
+ITERATIONS = 100
+SHARP = 1e-9  # the relative gap and the violation that are asked for
 USUAL, ROUGH = 1e-6, 1e-4  # gaps that still count as optimal, and as inaccurate
-STATUSES = {
-    Status.OPTIMAL: s.OPTIMAL, Status.INACCURATE: s.OPTIMAL_INACCURATE,
-    Status.TIME_LIMIT: s.USER_LIMIT, Status.ITERATION_LIMIT: s.USER_LIMIT, Status.STOPPED: s.USER_LIMIT,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +44,16 @@ class Answer:
     x: Array | None = None
     z: Array | None = None
     value: float = float("nan")
-    solution: Solution | None = None
+    seconds: float = 0.0
+    iterations: int = 0
 
 
 class InteriorSolver(ConicSolver):  # type: ignore[misc]
     """Our interior-point method as a solver of CVXPY: ``problem.solve(solver=npkl_models.InteriorSolver())``.
 
-    It takes linear, second-order and semidefinite constraints. Options of ``problem.solve`` are those of the
-    backend interior: ``tol``, ``feasibility``, ``max_iter``, ``time_limit``. The answer is proved: see
-    `Certified`.
+    It takes quadratic objectives and linear, second-order and semidefinite constraints. Options of
+    ``problem.solve`` are ``tol`` and ``feasibility`` (1e-9 each), ``max_iter`` (100) and ``time_limit`` (s).
+    `Certified` adds a proof.
 
     Examples
     --------
@@ -70,6 +70,10 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
     REQUIRES_CONSTR = False
     PSD_TRIANGLE_KIND = TriangleKind.UPPER
     PSD_SQRT2_SCALING = True
+
+    def supports_quad_obj(self) -> bool:
+        """Quadratic objectives stay as they are."""
+        return True
 
     def name(self) -> str:
         """The name by which CVXPY knows the solver."""
@@ -92,10 +96,7 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
 
     def invert(self, solution: Answer, inverse_data: dict[str, Any]) -> CvxpySolution:
         """The answer in CVXPY's own form; CVXPY calls this."""
-        attributes: dict[str, Any] = {s.EXTRA_STATS: solution.solution}
-        if solution.solution is not None:
-            attributes[s.SOLVE_TIME] = solution.solution.solve_time
-            attributes[s.NUM_ITERS] = solution.solution.iterations
+        attributes: dict[str, Any] = {s.SOLVE_TIME: solution.seconds, s.NUM_ITERS: solution.iterations}
         duals: dict[Any, Any] = {}
         if solution.z is not None:
             zero = inverse_data[self.DIMS].zero
@@ -107,93 +108,91 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
         return CvxpySolution(solution.status, value, known, duals, attributes)
 
 
-def solved(program: ConicProgram, options: dict[str, Any], verbose: bool = False) -> Answer:
-    """The answer to a linear program over cones; numbers that equations fix leave before."""
+def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) -> Answer:
+    """The answer to a program over cones; numbers that equations fix leave before."""
+    sharp = {"tol": SHARP, "feasibility": SHARP, "verbose": verbose}
+    options = parse_options(Options, sharp | given, "InteriorSolver")
+    watch = RunMonitor(options, "InteriorSolver")
     fixed = without_fixed(program)
-    found = _solved(fixed.program, options, verbose)
-    x = None if found.x is None else fixed.point(found.x)
-    z = None if found.z is None else fixed.duals(found.z, costs=found.status != s.INFEASIBLE)
-    value = found.value if x is None else float(program.c @ x)
-    return replace(found, x=x, z=z, value=value)
+    smaller, d, e, t = fixed.program.balanced()
+    with quiet(), quiet_blas(smaller.c.size), progress_log(bool(options.verbose)):
+        found = _solved(smaller, watch)
+    costs = found.status != s.INFEASIBLE
+    x = None if found.x is None else fixed.point(found.x * e)
+    z = None if found.z is None else fixed.duals(found.z * d / (t if costs else 1.0), x if costs else None)
+    value = found.value if x is None else program.objective(x)
+    return replace(found, x=x, z=z, value=value, seconds=watch.seconds, iterations=len(watch.rows))
 
 
-def _solved(program: ConicProgram, options: dict[str, Any], verbose: bool) -> Answer:
-    if not program.c.any():
-        return _anywhere(program, options, verbose)
-    if program.zero == program.b.size:  # a cone of one number that nothing restricts is added
-        A = sp.csr_array(sp.vstack([program.A, sp.csr_array((1, program.c.size))]))
-        more = _solved(replace(program, A=A, b=np.append(program.b, 1.0), nonneg=1), options, verbose)
-        return replace(more, z=None if more.z is None else more.z[:-1])
-    found = translated(program, Statement)
-    if isinstance(found, np.ndarray):
-        return _infeasible(program, found, None)
-    sharp = {"tol": SHARP, "feasibility": SHARP}
-    solution = solve(found.problem, BACKEND, faces=False, verbose=verbose, **(sharp | options))
-    if solution.status in (Status.UNBOUNDED, Status.INFEASIBLE):
-        anywhere = _anywhere(program, options, verbose)
-        if anywhere.status == s.INFEASIBLE or solution.status is Status.UNBOUNDED:
-            return anywhere if anywhere.status == s.INFEASIBLE else Answer(s.SOLVER_ERROR, solution=solution)
+def _solved(program: ConicProgram, watch: RunMonitor) -> Answer:
+    form = Form.of(program)
+    if isinstance(form, np.ndarray):
+        return _infeasible(program, form)
+    if not form.own.parts:
+        return _without_cones(program, form)
+    engine = ConicEngine(form, watch.options)
+    status = watch.attempt(lambda: Loop(engine, watch).until(watch.options.max_iter or ITERATIONS))
+    point = engine.point()
+    if engine.met or max(point.gap, point.missed) <= USUAL:
+        return Answer(s.OPTIMAL, point.x, point.z, point.value)
+    if status in LIMITS:
+        return Answer(s.USER_LIMIT, point.x, point.z, point.value)
+    if not program.c.any() and program.P is None:
+        return _anywhere(program, watch)
+    return _without_optimum(program, engine, point, watch)
+
+
+def _without_optimum(program: ConicProgram, engine: ConicEngine, point: Point, watch: RunMonitor) -> Answer:
+    """A ray, if the last iterate or a search for a feasible point has one; else what the point is good for."""
+    found = _infeasible(program, engine.form.z_of(engine.now.X, point.x, costs=False))
+    if found.status == s.INFEASIBLE:
+        return found
+    anywhere = _anywhere(program, watch)
+    if anywhere.status == s.INFEASIBLE:
+        return anywhere
+    if falls(program, engine.form.direction(engine.now.y)):
         there = anywhere.status in (s.OPTIMAL, s.OPTIMAL_INACCURATE)
-        words = s.UNBOUNDED if there else s.INFEASIBLE_OR_UNBOUNDED
-        return Answer(words, solution=solution)
-    answer = answer_of(found, solution, not options)
-    if answer.status == s.OPTIMAL_INACCURATE and not options:  # the last gains of the gap cost feasibility
-        rough = solve(found.problem, BACKEND, faces=False, **(sharp | {"tol": USUAL}))
-        again = answer_of(found, rough, relaxed=True)
-        answer = again if again.status == s.OPTIMAL else answer
-    if answer.status == s.SOLVER_ERROR:
-        anywhere = _anywhere(program, options, verbose)
-        answer = anywhere if anywhere.status == s.INFEASIBLE else answer
-    return answer
+        return Answer(s.UNBOUNDED if there else s.INFEASIBLE_OR_UNBOUNDED)
+    rough = max(point.gap, point.missed) <= ROUGH
+    return Answer(s.OPTIMAL_INACCURATE, point.x, point.z, point.value) if rough else Answer(s.SOLVER_ERROR)
 
 
-def _anywhere(program: ConicProgram, options: dict[str, Any], verbose: bool) -> Answer:
-    """A feasible point far inside the cones, or a ray; this solves programs without an objective.
+def _anywhere(program: ConicProgram, watch: RunMonitor) -> Answer:
+    """A feasible point far inside the cones, or a ray.
 
     Maximise t <= 1 such that b - A x - t e lies in the cones, e their identity. If the optimum is below zero,
     its dual variables z have A'z = 0 and b'z < 0.
     """
     inner = search.inward(program)
-    found = translated(inner, Statement)
-    if isinstance(found, np.ndarray):
-        return _infeasible(program, np.delete(found, inner.at - 1), None)
-    solution = solve(found.problem, BACKEND, faces=False, verbose=verbose, **options)
-    if solution.V is None or solution.multipliers is None:
-        return Answer(s.SOLVER_ERROR, solution=solution)
-    x, z = found.x_of(solution.multipliers), np.delete(found.duals_of(solution.K), inner.at - 1)
-    if x[-1] < 0 and (answer := _infeasible(program, z, solution)).status == s.INFEASIBLE:
+    form = Form.of(inner)
+    assert isinstance(form, Form)
+    engine = ConicEngine(form, watch.options)
+    watch.attempt(lambda: Loop(engine, watch).until(ITERATIONS))
+    point = engine.point()
+    x, z = point.x, np.delete(point.z, inner.at - 1)
+    if x[-1] < 0 and (answer := _infeasible(program, z)).status == s.INFEASIBLE:
         return answer
     missed = violation(program, x[:-1])
     words = s.OPTIMAL if missed <= USUAL else s.OPTIMAL_INACCURATE if missed <= ROUGH else s.SOLVER_ERROR
-    return Answer(words, x[:-1], np.zeros(z.size), 0.0, solution)
+    return Answer(words, x[:-1], np.zeros(z.size), 0.0)
 
 
-def _infeasible(program: ConicProgram, z: Array, solution: Solution | None) -> Answer:
+def _without_cones(program: ConicProgram, form: Form) -> Answer:
+    """A program of equations alone: its optimum is stationary, or nothing bounds it."""
+    P, b = np.zeros((form.own.box.b.size,) * 2), form.own.box.b
+    P = P if form.own.P is None else form.own.P.toarray()
+    y = np.linalg.lstsq(P, -b, rcond=None)[0]
+    if largest_share(np.abs(P @ y + b), np.abs(P) @ np.abs(y) + np.abs(b)) > USUAL:
+        return Answer(s.UNBOUNDED)
+    x = form.x_of(y)
+    return Answer(s.OPTIMAL, x, form.z_of([], x), program.objective(x))
+
+
+def _infeasible(program: ConicProgram, z: Array) -> Answer:
     """INFEASIBLE, if the ray is one of the program's own numbers."""
     if not (infeasible(program, z) or is_ray(program, z)):
-        return Answer(s.SOLVER_ERROR, solution=solution)
-    return Answer(s.INFEASIBLE, z=z, solution=solution)
-
-
-def answer_of(found: Translation[Statement], solution: Solution, relaxed: bool) -> Answer:
-    """The answer of CVXPY's form from a solution; ``relaxed`` accepts the usual tolerances, too."""
-    status, program = solution.status, found.program
-    if solution.V is None or solution.multipliers is None:
-        return Answer(s.SOLVER_ERROR, solution=solution)
-    x, z = found.x_of(solution.multipliers), found.duals_of(solution.K)
-    if relaxed and status is Status.INACCURATE and solution.certificate.relative_gap <= USUAL:
-        status = Status.OPTIMAL
-    value, bound = float(program.c @ x), -float(program.b @ z)
-    apart = relative_gap(program, x, z, value, bound)
-    missed = max(violation(program, x), found.dual_violation(z))
-    if status is Status.OPTIMAL and missed > USUAL:
-        status = Status.INACCURATE
-    words = STATUSES.get(status, s.SOLVER_ERROR)
-    if words == s.OPTIMAL_INACCURATE and max(missed, apart) > ROUGH:
-        words = s.SOLVER_ERROR
-    elif words == s.OPTIMAL_INACCURATE and missed <= SHARP and apart <= USUAL:  # there is no interior
-        words = s.OPTIMAL
-    return Answer(words, x, z, value, solution)
+        return Answer(s.SOLVER_ERROR)
+    return Answer(s.INFEASIBLE, z=z)
 
 
 def problem_of(problem: Any, cls: type[S]) -> S:

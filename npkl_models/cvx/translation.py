@@ -30,6 +30,7 @@ from npkl_models.model.statement import Statement
 
 S = TypeVar("S", bound=Statement)
 INDEPENDENT = 1e-11  # pivots below this share of the largest belong to dependent equations
+PIVOT = 0.1  # a coefficient that defines a number is at least this share of the largest of its equation
 MET = 1e-9  # equations that are missed by more, relative to their numbers, have no solution
 CANCELLED = 1e-13  # sums that are smaller, relative to their summands, are rounding
 STILL = 1e-6  # a ray must have A'z below this share of its summands
@@ -92,7 +93,7 @@ class Translation(Generic[S]):
     def dual_violation(self, z: Array) -> float:
         """The most by which dual variables miss a cost, relative to the numbers that enter it."""
         A, c = self.program.A, self.program.c
-        return _largest_share(np.abs(A.T @ z + c), abs(A).T @ np.abs(z) + np.abs(c))
+        return largest_share(np.abs(A.T @ z + c), abs(A).T @ np.abs(z) + np.abs(c))
 
     def x_of(self, y: Multipliers) -> Array:
         """The variables from multipliers."""
@@ -101,15 +102,14 @@ class Translation(Generic[S]):
     def duals_of(self, K: Array, costs: bool = True) -> Array:
         """CVXPY's dual vector z with A'z = -c from a kernel; A'z = 0 without ``costs``.
 
-        The multipliers of the equations follow by least squares.
+        The multipliers of the equations follow from the others.
         """
         program = self.program
         z = np.zeros(program.b.size)
         z[program.zero :] = self.entries.rows_of(K, program.b.size - program.zero)
         if program.zero:
             left = -program.c * costs - program.A[program.zero :].T @ z[program.zero :]
-            A = program.A[: program.zero].T.toarray()
-            z[: program.zero] = np.linalg.lstsq(A, left, rcond=None)[0]
+            z[: program.zero] = multipliers_of(program.A[: program.zero], left)
         return z
 
     def point_of(self, z: Array) -> Array:
@@ -138,13 +138,13 @@ class Translation(Generic[S]):
 def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     """The problem of a program; z with A'z = 0 and b'z < 0 if its equations contradict each other."""
     eq = slice(0, program.zero)
-    solved = _equations(program.A[eq], program.b[eq], program.c.size)
+    solved = equations(program.A[eq], program.b[eq], program.c.size)
     if isinstance(solved, np.ndarray):
         return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
     x0, N = solved
     inner, right = program.A[program.zero :], program.b[program.zero :]
-    A = _without_rounding(inner @ N, abs(inner) @ abs(N))
-    b = _without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
+    A = without_rounding(inner @ N, abs(inner) @ abs(N))
+    b = without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
     e = Entries.of(program)
     if e.order == 0:
         raise UnsupportedError(
@@ -161,25 +161,36 @@ def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     value = np.bincount(where.ravel(), rows.data * e.weight[at], keys.shape[1])
     F = SparseMatrices(n, (*keys, value), size)
     costs = np.zeros(size)
-    costs[: N.shape[1]] = -_without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
+    costs[: N.shape[1]] = -without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
     problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name="cvxpy")
     return Translation(program, problem, e, x0, N)
 
 
 def is_ray(program: ConicProgram, z: Array) -> bool:
     """Whether A'z = 0 and b'z < 0 up to rounding of the program's own numbers."""
-    share = _largest_share(np.abs(program.A.T @ z), abs(program.A).T @ np.abs(z))
+    share = largest_share(np.abs(program.A.T @ z), abs(program.A).T @ np.abs(z))
     return share <= STILL and -float(program.b @ z) > CLEARLY * float(np.abs(program.b) @ np.abs(z))
 
 
-def _largest_share(missed: Array, size: Array) -> float:
+def falls(program: ConicProgram, d: Array) -> bool:
+    """Whether c'd < 0, Pd = 0 and -A d lies in the cones, up to rounding of the program's own numbers."""
+    along, size = -(program.A @ d), abs(program.A) @ np.abs(d)
+    missed = np.abs(along - program.projected(along))
+    missed[: program.zero] = np.abs(along[: program.zero])
+    curved = np.zeros(1) if program.P is None else program.P @ d
+    sizes = np.ones(1) if program.P is None else abs(program.P) @ np.abs(d)
+    still = largest_share(missed, size) <= STILL and largest_share(np.abs(curved), sizes) <= STILL
+    return still and -float(program.c @ d) > CLEARLY * float(np.abs(program.c) @ np.abs(d))
+
+
+def largest_share(missed: Array, size: Array) -> float:
     """The largest quotient, 0 for 0 / 0; a size counts as a thousandth of the largest size at least."""
     size = np.maximum(size, SMALLEST * np.max(size, initial=0.0))
     share = np.divide(missed, size, out=np.where(missed > 0, np.inf, 0.0), where=size > 0)
     return float(np.max(share, initial=0.0))
 
 
-def _without_rounding(found: Any, size: Any) -> Any:
+def without_rounding(found: Any, size: Any) -> Any:
     """Sums, with zero in place of those that are rounding of their summands; ``size`` has absolute values."""
     if not sp.issparse(found):
         return np.where(np.abs(found) <= CANCELLED * size, 0.0, found)
@@ -187,11 +198,60 @@ def _without_rounding(found: Any, size: Any) -> Any:
     return sp.csr_array(np.where(np.abs(found) <= CANCELLED * size, 0.0, found))
 
 
-def _equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
-    """x0 and N such that A x = b means x = x0 + N w; or z with A'z = 0 and b'z < 0."""
+def equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
+    """x0 and N such that A x = b means x = x0 + N w; or z with A'z = 0 and b'z < 0.
+
+    A number that occurs in one equation alone leaves with it, so that N stays sparse; QR solves the others.
+    """
     if not b.size:
         return np.zeros(count), sp.eye_array(count, format="csr")
-    largest = abs(A).max(axis=1).toarray().ravel()
+    A = sp.csr_array(A)
+    by, of = _defined(A)
+    if not by.size:
+        return _by_qr(A, b, count)
+    rest, left = np.setdiff1d(np.arange(count), of), np.setdiff1d(np.arange(b.size), by)
+    inner = equations(A[left][:, rest], b[left], rest.size)
+    if isinstance(inner, np.ndarray):
+        z = np.zeros(b.size)
+        z[left] = inner
+        return z
+    pivot = np.asarray(A[by].tocsc()[np.arange(by.size), of]).ravel()
+    M = sp.diags_array(-1 / pivot) @ A[by][:, rest]
+    x0, N = np.zeros(count), sp.lil_array((count, inner[1].shape[1]))
+    x0[rest], N[rest] = inner[0], inner[1]
+    x0[of], N[of] = b[by] / pivot + M @ inner[0], M @ inner[1]
+    return x0, sp.csr_array(N)
+
+
+def multipliers_of(A: Matrix, r: Array) -> Array:
+    """z with A'z = r: numbers that occur in one equation alone say its z, least squares the others."""
+    A = sp.csr_array(A)
+    by, of = _defined(A)
+    if not by.size:
+        return np.asarray(np.linalg.lstsq(A.T.toarray(), r, rcond=None)[0]) if A.shape[0] else np.zeros(0)
+    rest, left = np.setdiff1d(np.arange(r.size), of), np.setdiff1d(np.arange(A.shape[0]), by)
+    z = np.zeros(A.shape[0])
+    z[by] = r[of] / np.asarray(A[by].tocsc()[np.arange(by.size), of]).ravel()
+    z[left] = multipliers_of(A[left][:, rest], (r - A.T @ z)[rest])
+    return z
+
+
+def _defined(A: Matrix) -> tuple[Index, Index]:
+    """Equations, and for each a number that occurs in no other, with a coefficient that is not small."""
+    entry = sp.coo_array(A)
+    (row, column), size = entry.coords, np.abs(entry.data)
+    largest = np.zeros(A.shape[0])
+    np.maximum.at(largest, row, size)
+    alone = (np.bincount(column, minlength=A.shape[1])[column] == 1) & (size >= PIVOT * largest[row])
+    row, column, size = row[alone], column[alone], size[alone]
+    order = np.lexsort((column, -size, row))
+    by, first = np.unique(row[order], return_index=True)
+    return by, column[order][first]
+
+
+def _by_qr(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
+    """The same for any equations."""
+    largest = np.max(np.abs(A.toarray()), axis=1, initial=0.0)
     unit = np.ldexp(1.0, -np.frexp(np.where(largest > 0, largest, 1.0))[1])  # rows may have any size
     dense, right = A.toarray() * unit[:, None], b * unit
     Q, R, order = scipy.linalg.qr(dense.T, pivoting=True)
@@ -203,7 +263,7 @@ def _equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:
         else np.zeros(0)
     )
     x0 = Q[:, :rank] @ u
-    if _largest_share(np.abs(right - dense @ x0), np.abs(right) + np.abs(dense) @ np.abs(x0)) > MET:
+    if largest_share(np.abs(right - dense @ x0), np.abs(right) + np.abs(dense) @ np.abs(x0)) > MET:
         return (dense @ np.linalg.lstsq(dense, right, rcond=None)[0] - right) * unit
     N = Q[:, rank:]
     return x0, sp.csr_array(np.where(np.abs(N) < CANCELLED, 0.0, N))

@@ -141,6 +141,10 @@ class Vector(Part):
     def of(self, X: Array) -> Array:
         return np.asarray(self.A @ X.ravel())
 
+    def sizes_of(self, X: Array) -> Array:
+        """The sums of the absolute values of the summands of <M_e, X>."""
+        return np.asarray(abs(self.A) @ np.abs(X.ravel()))
+
     def adjoint(self, y: Array) -> Array:
         return np.asarray(self._transposed @ y).reshape(self.C.shape)
 

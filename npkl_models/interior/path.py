@@ -92,6 +92,13 @@ class Iterate:
         """The primal residual: how far the values are from the derivatives of f* and the pulls of the ends."""
         return self.slope - self.low + self.high - self.program.of(self.X)
 
+    @property
+    def sizes(self) -> Array:
+        """The sizes of the summands of `missed` (m,)."""
+        parts = self.program.parts
+        own = np.abs(self.slope) + self.low + self.high
+        return own + sum(part.sizes_of(X) for part, X in zip(parts, self.X, strict=True))
+
     def advance(self) -> None:
         """Do one iteration; numpy.linalg.LinAlgError if X, S or H can no longer be factorised."""
         program, box, mu = self.program, self.program.box, self.mu
@@ -214,6 +221,8 @@ class Iterate:
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
+        if self.program.P is not None:  # another step of y would move the targets of X
+            primal = dual = min(primal, dual)
         program, y, rho = self.program, self.y, self.rho
 
         def slack(step: float) -> list[Any]:

@@ -38,47 +38,85 @@ GROWTH = 10  # iterations between a new column and the next look
 DEEP = 1e12  # below minus this many times the first objective's size, the objective counts as unbounded
 
 
-class Run:
-    """The state of one run."""
+class Loop:
+    """The one loop: the engine steps, the loop looks, and something ends the run."""
 
-    def __init__(self, problem: Statement, engine: Engine, watch: RunMonitor) -> None:
-        self.problem, self.engine, self.watch = problem, engine, watch
-        self.tol = watch.options.tol
-        self.last: Certificate | None = None
-        self.first_look = min(engine.first_look * self.tol, FARTHEST)
-        self.threshold = self.first_look
+    def __init__(self, engine: Engine, watch: RunMonitor) -> None:
+        self.engine, self.watch, self.tol = engine, watch, watch.options.tol
         self.best, self.best_at, self.level = np.inf, 0, np.inf
-        self.rest = 0  # no look before this iteration
-        self.worked, self.due = 0.0, DUE  # work at the last look, and from there to the next, in certificates
-        self.before_growth = np.inf  # the objective before the last new column
-        self.confined = problem.regularizer.finite_support or np.isfinite(trace_bound(problem))
+        self.bound = float("nan")  # of the last look
 
     def until(self, limit: int) -> Status:
         """Iterate until something ends the run; the status with which it ends."""
-        floor = -np.inf
         for iteration in range(1, limit + 1):
             self._iterate()
             engine = self.engine
             if not np.isfinite(engine.objective) or np.isnan(engine.residual):
                 return Status.FAILED
-            if iteration == 1 and not self.confined:
-                floor = -DEEP * self.problem.size(engine.objective)
-            if engine.objective < floor:
-                return Status.UNBOUNDED
-            if engine.verdict is not None:
-                return engine.verdict
-            if engine.met is None:
-                status, bound = self._look_if_settled(iteration)
-            else:
-                status, bound = Status.LOCALLY_SOLVED if engine.met else None, float("nan")
-            bound = bound if np.isfinite(bound) else engine.bound
+            self.bound = engine.bound
+            status = engine.verdict or self.ends(iteration)
             self.watch.record(
-                iteration, engine.objective, bound, engine.residual, engine.rank, **engine.measured
+                iteration, engine.objective, self.bound, engine.residual, engine.rank, **engine.measured
             )
             status = status or self.watch.heed(engine.V if self.watch.options.callback else None, engine.work)
             if status is not None:
                 return status
         return Status.ITERATION_LIMIT
+
+    def ends(self, iteration: int) -> Status | None:
+        """The status with which the engine's own criterion ends the run, or its standstill."""
+        if self.engine.met:
+            return Status.LOCALLY_SOLVED
+        return Status.INACCURATE if self.engine.convex and self.stuck(iteration) else None
+
+    def stuck(self, iteration: int, falls: bool = False) -> bool:
+        """Whether the engine has come to its end, or has gained nothing for long; ``falls`` is a gain."""
+        engine = self.engine
+        if engine.residual < 0.9 * self.best or falls or engine.moving:
+            self.best, self.best_at = min(self.best, engine.residual), iteration
+            self.level = engine.objective
+        return iteration - self.best_at > engine.patience or engine.hopeless
+
+    def _iterate(self) -> None:
+        try:
+            self.engine.iterate()
+        except ValueError as error:
+            if isinstance(error, BROKEN) or np.isfinite(self.engine.V).all():
+                raise
+            raise ArithmeticError(str(error)) from error  # the factor is not finite
+
+
+class Run(Loop):
+    """The loop of an engine whose points are certified: looks, and columns that the factor lacks."""
+
+    def __init__(self, problem: Statement, engine: Engine, watch: RunMonitor) -> None:
+        super().__init__(engine, watch)
+        self.problem = problem
+        self.last: Certificate | None = None
+        self.first_look = min(engine.first_look * self.tol, FARTHEST)
+        self.threshold = self.first_look
+        self.rest = 0  # no look before this iteration
+        self.worked, self.due = 0.0, DUE  # work at the last look, and from there to the next, in certificates
+        self.before_growth = np.inf  # the objective before the last new column
+        self.confined = problem.regularizer.finite_support or np.isfinite(trace_bound(problem))
+        self.floor = -np.inf
+
+    def ends(self, iteration: int) -> Status | None:
+        engine = self.engine
+        if iteration == 1 and not self.confined:
+            self.floor = -DEEP * self.problem.size(engine.objective)
+        if engine.objective < self.floor:
+            return Status.UNBOUNDED
+        if engine.met is not None:
+            return super().ends(iteration)
+        rested = iteration >= self.rest and engine.residual <= self.first_look
+        settled = rested and (engine.residual <= self.threshold or self._due())
+        falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
+        stuck = self.stuck(iteration, falls)
+        if not (settled or stuck):
+            return None
+        status, self.bound = self._look(iteration, stuck)
+        return status
 
     def claim(self, status: Status) -> Claim:
         """The claim at the end of the run; a point without a certificate gets one now."""
@@ -93,14 +131,6 @@ class Run:
                 found, V = known, known.point  # an older point, but with a better bound
         y = None if found is None else found.multipliers
         return Claim(V, y, status, engine.objective, len(self.watch.rows), engine.note, certificate=found)
-
-    def _iterate(self) -> None:
-        try:
-            self.engine.iterate()
-        except ValueError as error:
-            if isinstance(error, BROKEN) or np.isfinite(self.engine.V).all():
-                raise
-            raise ArithmeticError(str(error)) from error  # the factor is not finite
 
     def _certificate(self, quick: bool, last: bool = False, method: str = "auto") -> Certificate:
         engine, watch, y = self.engine, self.watch, self.engine.multipliers()
@@ -117,18 +147,6 @@ class Run:
             return found
         proof = self._certificate(quick=False, method="cholesky")
         return proof if proof.rigour == "proved" else found
-
-    def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
-        """The status to stop with, or None, and the bound."""
-        engine = self.engine
-        rested = iteration >= self.rest and engine.residual <= self.first_look
-        settled = rested and (engine.residual <= self.threshold or self._due())
-        falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
-        if engine.residual < 0.9 * self.best or falls or engine.moving:
-            self.best, self.best_at = min(self.best, engine.residual), iteration
-            self.level = engine.objective
-        stuck = iteration - self.best_at > engine.patience or engine.hopeless
-        return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
 
     def _due(self) -> bool:
         """Whether the work since the last look is large compared with a certificate."""
