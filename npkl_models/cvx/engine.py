@@ -34,6 +34,7 @@ class Form:
 
     whole: ConicProgram
     own: Program
+    parts: tuple[Vector, ...]  # those of `own`
     x0: Array
     N: Matrix
     costs: Array  # the sizes of the summands of N'c
@@ -53,11 +54,16 @@ class Form:
         P = None if program.P is None else sp.csr_array(N.T @ program.P @ N)
         none = np.zeros(N.shape[1])
         box = Box(-(N.T @ slope), none, none - np.inf, none + np.inf, none)
-        return cls(program, Program(tuple(_parts(program, A, b)), box, P), x0, N, abs(N).T @ np.abs(slope))
+        parts = tuple(_parts(program, A, b))
+        return cls(program, Program(parts, box, P), parts, x0, N, abs(N).T @ np.abs(slope))
 
     def x_of(self, y: Array) -> Array:
         """The variables."""
         return self.x0 - np.asarray(self.N @ y)
+
+    def sizes(self, X: list[Array]) -> Array:
+        """The sums of the absolute values of the summands of A(X) (m,)."""
+        return np.asarray(sum(p.sizes_of(one) for p, one in zip(self.parts, X, strict=True)))
 
     def direction(self, y: Array) -> Array:
         """The change of the variables along y."""
@@ -135,11 +141,14 @@ class ConicEngine(Engine):
         now, own, options = self.now, self.form.own, self.options
         x = self.form.x_of(now.y)
         self.objective = self.form.whole.objective(x)
-        gap = now.mu * own.degree
+        square = 0.0 if own.P is None else 0.5 * float(now.y @ (own.P @ now.y))
+        gap = abs(own.cost(now.X) + square + own.conjugate(now.y))
         size = abs(self.objective) + abs(self.objective - gap) + options.tol * self.first  # both may be zero
-        missed = largest_share(np.abs(now.missed), now.sizes + self.form.costs)
+        missed = largest_share(np.abs(now.missed), self.form.sizes(now.X) + self.form.costs)
         self.bound = self.objective - gap if missed <= options.feasibility else np.nan
-        self.residual = max(gap / size if size else 0.0, max(missed, now.rho) * options.tol / options.feasibility)
+        self.residual = max(
+            gap / size if size else 0.0, max(missed, now.rho) * options.tol / options.feasibility
+        )
         if self.residual < self.least:
             self.least = self.residual
             self.kept = now.X, now.y

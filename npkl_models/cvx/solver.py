@@ -32,7 +32,7 @@ from npkl_models.solve.watch import RunMonitor, progress_log, quiet
 
 S = TypeVar("S", bound=Statement)
 ITERATIONS = 100
-SHARP = 1e-9  # the relative gap and the violation that are asked for
+SHARP = 1e-10  # the relative gap and the violation that are asked for
 USUAL, ROUGH = 1e-6, 1e-4  # gaps that still count as optimal, and as inaccurate
 
 
@@ -52,7 +52,7 @@ class InteriorSolver(ConicSolver):  # type: ignore[misc]
     """Our interior-point method as a solver of CVXPY: ``problem.solve(solver=npkl_models.InteriorSolver())``.
 
     It takes quadratic objectives and linear, second-order and semidefinite constraints. Options of
-    ``problem.solve`` are ``tol`` and ``feasibility`` (1e-9 each), ``max_iter`` (100) and ``time_limit`` (s).
+    ``problem.solve`` are ``tol`` and ``feasibility`` (1e-10 each), ``max_iter`` (100) and ``time_limit`` (s).
     `Certified` adds a proof.
 
     Examples
@@ -143,10 +143,10 @@ def _solved(program: ConicProgram, watch: RunMonitor) -> Answer:
 
 
 def _without_optimum(program: ConicProgram, engine: ConicEngine, point: Point, watch: RunMonitor) -> Answer:
-    """A ray, if the last iterate or a search for a feasible point has one; else what the point is good for."""
-    found = _infeasible(program, engine.form.z_of(engine.now.X, point.x, costs=False))
-    if found.status == s.INFEASIBLE:
-        return found
+    """A ray, if the last iterate or a search for a feasible point has one; else the point, if it is near."""
+    z = engine.form.z_of(engine.now.X, point.x, costs=False)
+    if infeasible(program, z):
+        return Answer(s.INFEASIBLE, z=z)
     anywhere = _anywhere(program, watch)
     if anywhere.status == s.INFEASIBLE:
         return anywhere

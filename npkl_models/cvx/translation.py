@@ -177,9 +177,9 @@ def falls(program: ConicProgram, d: Array) -> bool:
     along, size = -(program.A @ d), abs(program.A) @ np.abs(d)
     missed = np.abs(along - program.projected(along))
     missed[: program.zero] = np.abs(along[: program.zero])
-    curved = np.zeros(1) if program.P is None else program.P @ d
-    sizes = np.ones(1) if program.P is None else abs(program.P) @ np.abs(d)
-    still = largest_share(missed, size) <= STILL and largest_share(np.abs(curved), sizes) <= STILL
+    P = sp.csr_array((d.size, d.size)) if program.P is None else program.P
+    flat = float(np.max(np.abs(P @ d))) <= STILL * float(abs(P).max() * np.max(np.abs(d)))
+    still = largest_share(missed, size) <= STILL and flat
     return still and -float(program.c @ d) > CLEARLY * float(np.abs(program.c) @ np.abs(d))
 
 

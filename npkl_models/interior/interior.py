@@ -86,8 +86,7 @@ class InteriorEngine(Engine):
             return
         now, problem = self.now, self.problem
         self.note = f"mu {now.mu:.1e}"
-        self.values = now.program
-        self.objective, bound = self.values.objective(now.X), now.bound - self.values.constant
+        self.objective, bound = now.program.objective(now.X), now.bound - self.values.constant
         self.bound = np.nan if now.rho else bound
         distance, before = abs(self.objective - bound), self.distance
         self.distance = distance
@@ -149,7 +148,7 @@ class InteriorEngine(Engine):
             return
         self.rescaled_at = self.count
         try:
-            self.now, T = rescaled(self.now, self.values)
+            self.now, T = rescaled(self.now)
         except np.linalg.LinAlgError:  # K or S is singular to rounding: the coordinates stay
             return
         self.scaling = T if self.scaling is None else self.scaling @ T

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,11 @@ from npkl_models.interior.start import first_point
 from npkl_models.interior.steps import MORE, SHARE, ratio, shortened, solved
 from npkl_models.linalg import Array, dense, raised_cholesky
 
+P = TypeVar("P", bound=Program)
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
 EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
 ROUNDED = 1e-9  # a residual of a direction above this share of the largest target is corrected
-DONE = 1e-14  # a smaller share of the first dual residual counts as zero
+LEAST = 1e-14  # of the first dual residual, a share that is rounding
 
 
 @dataclass
@@ -43,10 +44,10 @@ class Direction:
     high: Array
 
 
-class Iterate:
+class Iterate(Generic[P]):
     """A point inside all cones, with its factors and residuals."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: P) -> None:
         self.program, box = program, program.box
         self.below, self.above = box.below, box.above
         self.degree, self.bounded = program.degree, box.count > 0
@@ -89,15 +90,8 @@ class Iterate:
 
     @property
     def missed(self) -> Array:
-        """The primal residual: how far the values are from the derivatives of f* and the pulls of the ends."""
+        """The primal residual: how far the values are from f*' and the pulls of the ends."""
         return self.slope - self.low + self.high - self.program.of(self.X)
-
-    @property
-    def sizes(self) -> Array:
-        """The sizes of the summands of `missed` (m,)."""
-        parts = self.program.parts
-        own = np.abs(self.slope) + self.low + self.high
-        return own + sum(part.sizes_of(X) for part, X in zip(parts, self.X, strict=True))
 
     def advance(self) -> None:
         """Do one iteration; numpy.linalg.LinAlgError if X, S or H can no longer be factorised."""
@@ -120,8 +114,8 @@ class Iterate:
                 right -= program.of(crossed)
             dy = newton(right)
             dX = _negated(self._between(X, self._change(dy), Z), X)
-            for k, one in enumerate(dX if crossed is not None else ()):
-                one += target * Z[k] - crossed[k]
+            for one, centre, cross in zip(dX, Z, crossed or (), strict=crossed is not None):
+                one += target * centre - cross
             if crossed is not None:
                 curved = bend * dy if P is None else bend * dy + P @ dy
                 self._correct(dX, curved - of_X + slope - at_low + at_high - program.of(dX))
@@ -138,7 +132,7 @@ class Iterate:
             rows = program.parts[0].rows(self.L_X[0], self.L_S[0])
             if rows is not None:
                 return rows.solve
-        H = np.zeros((bend.size, bend.size), order="F")
+        H: Array = np.zeros((bend.size, bend.size), order="F")
         for part, X, own in zip(program.parts, self.X, Z, strict=True):
             H = part.schur(X, own, H)
         if P is not None:
@@ -163,7 +157,7 @@ class Iterate:
         largest = float(np.max(np.abs(b), initial=0.0)) or 1.0
         if float(np.max(np.abs(missed), initial=0.0)) <= ROUNDED * largest:
             return
-        H = np.zeros((missed.size, missed.size), order="F")
+        H: Array = np.zeros((missed.size, missed.size), order="F")
         for part, X in zip(parts, self.X, strict=True):
             H = part.schur(X, X, H)
         w = solved(raised_cholesky(H, "the Schur complement"), missed)
@@ -226,8 +220,7 @@ class Iterate:
         program, y, rho = self.program, self.y, self.rho
 
         def slack(step: float) -> list[Any]:
-            self.y, self.rho = y + step * d.y, (1 - step) * rho
-            self.rho = self.rho if self.rho > DONE else 0.0
+            self.y, self.rho = y + step * d.y, max((1 - step) * rho, LEAST) if rho else 0.0
             self.S = program.slack(self.y, self.rho, self.R)
             return program.factors(self.S)
 
@@ -244,10 +237,14 @@ class Iterate:
             self._meet()
 
     def _meet(self) -> None:
-        """Drop the rest of the dual residual if this leaves at least half of the slack: S + 2 rho R >= 0."""
+        """Drop the rest of the dual residual if this leaves at least half of the slack: S + 2 rho R >= 0.
+
+        Where no slack has an interior, the least residual stays.
+        """
         program, S = self.program, self.program.slack(self.y, 0.0, self.R)
         try:
-            program.factors([2 * dense(one) - dense(own) for one, own in zip(S, self.S, strict=True)])
+            if self.rho > LEAST:
+                program.factors([2 * dense(one) - dense(own) for one, own in zip(S, self.S, strict=True)])
             self.L_S = program.factors(S)
         except np.linalg.LinAlgError:
             return

@@ -44,8 +44,9 @@ def rescalable(values: Values) -> bool:
     exact = (
         bool(terms) and all(term.equal for term in values.problem.constraints) and not values.problem.losses
     )
-    known = isinstance(part, Unknown) and part.Q is not None and not part.trace
-    return known and exact and kinds and float(values.box.b.size) * part.order <= NUMBERS
+    if not isinstance(part, Unknown) or part.Q is None or part.trace:
+        return False
+    return exact and kinds and float(values.box.b.size) * part.order <= NUMBERS
 
 
 def edge_vectors(values: Values, part: Unknown) -> Unknown:
@@ -62,14 +63,14 @@ def edge_vectors(values: Values, part: Unknown) -> Unknown:
     return replace(part, incidence=entries, points=every, Q=vectors, edges=None, forms=True)
 
 
-def rescaled(iterate: Iterate, values: Values) -> tuple[Iterate, Array]:
+def rescaled(iterate: Iterate[Values]) -> tuple[Iterate[Values], Array]:
     """The iterate in the coordinates of its kernel, with values over `edge_vectors`, and T (order x order).
 
     A kernel or slack that is not positive definite raises a LinAlgError.
     """
     (part,) = iterate.program.parts
     assert isinstance(part, Unknown)
-    part = part if part.edges is None else edge_vectors(values, part)
+    part = part if part.edges is None else edge_vectors(iterate.program, part)
     spectrum, vectors = np.linalg.eigh(iterate.X[0])
     if not spectrum[-1] > 0:
         raise np.linalg.LinAlgError("the kernel is not positive definite")

@@ -43,7 +43,7 @@ class SecondOrder(Vector):
 
     def _determinant(self, x: Array) -> Array:
         """x_0^2 - |x|^2 of each cone, positive inside."""
-        length = np.sqrt(np.maximum(self._sums(x * x) - x[self.heads] ** 2, 0.0))
+        length = np.sqrt(self._sums(np.where(self.signs > 0, 0.0, x) ** 2))
         return np.asarray((x[self.heads] - length) * (x[self.heads] + length))
 
     def unit(self, size: float) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from npkl_models.interior.cone import Vector
 from npkl_models.interior.program import Program
 from npkl_models.linalg import Array, Mask
 from npkl_models.model.box import Box
@@ -41,12 +42,12 @@ def _kernel(program: Program, S: Sequence[Any]) -> list[Array]:
     """X = mu S^-1 with a diagonal of the program's size."""
     Z = [part.inverse(L) for part, L in zip(program.parts, program.factors(S), strict=True)]
     ones = [part.unit(1.0) for part in program.parts]
-    mu = program.kernel_size * program.inner(ones, ones) / program.inner(ones, Z)
+    mu = (program.kernel_size or 1.0) * program.inner(ones, ones) / program.inner(ones, Z)
     return [mu * one for one in Z]
 
 
 def _feasible(program: Program) -> Array | None:
-    """Multipliers inside their boxes with positive definite slacks; None if no step into the boxes has them."""
+    """Multipliers inside their boxes with positive definite slacks; None if no step has them."""
     box, parts = program.box, program.parts
     size = _size_of_cost(program) or _size_of_slack(program)
     zero = np.clip(np.zeros(box.b.size), box.lower, box.upper)
@@ -73,7 +74,7 @@ def _feasible(program: Program) -> Array | None:
 def _from_rows(program: Program) -> tuple[Array, float, Sequence[Any], list[Array]]:
     """S and X as multiples of the identity from the sizes of rows and costs (Toh, Todd & Tutuncu 1999)."""
     b, y = np.abs(program.box.b), _inside(program)
-    sizes = [part.sizes(b) for part in program.parts]
+    sizes = [part.sizes(b) for part in program.parts if isinstance(part, Vector)]
     S = [part.slack(y) for part in program.parts]
     R = [part.shifted(one, -of_S) for part, one, (_, of_S) in zip(program.parts, S, sizes, strict=True)]
     return y, 1.0, R, [part.unit(of_X) for part, (of_X, _) in zip(program.parts, sizes, strict=True)]

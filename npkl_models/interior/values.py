@@ -14,7 +14,7 @@ from npkl_models.interior.squares import Squares, squares_in
 from npkl_models.interior.unknown import Unknown
 from npkl_models.linalg import Array, Mask, Matrix, dense, gamma, norm_bound, symmetrize
 from npkl_models.model.box import Box
-from npkl_models.model.conjugates import projected, stated
+from npkl_models.model.conjugates import stated
 from npkl_models.model.facts import fact
 from npkl_models.model.functional import svec, svec_rows
 from npkl_models.model.functionals import SquaredDistances
@@ -73,8 +73,7 @@ class Values(Program):
         every[self.moving] = own
         if self.squares is not None:
             every[self.squares.among] = self.squares.multipliers(first)
-        own = problem.split_multipliers(np.split(every, np.cumsum(problem.sizes)[:-1]))
-        return projected(problem, own) if len(self.parts) > 1 else own
+        return problem.split_multipliers(np.split(every, np.cumsum(problem.sizes)[:-1]))
 
 
 def general(problem: Statement) -> bool:
@@ -123,8 +122,10 @@ def values_of(problem: Statement) -> Values:
         i, j = (np.searchsorted(points, np.concatenate(ends)[moving]) for ends in every)
         edges = i, j
     part = Unknown(s, C, own, points, None if Q is None else Q[points], trace, edges)
-    known = {"problem": problem, "moving": moving, "fixed": fixed, "constant": constant, "trace": trace}
-    whole = Values((part,), box, kernel_size=size, cost_unit=problem.cost_unit, **known)
+    whole = Values(
+        (part,), box, kernel_size=size, cost_unit=problem.cost_unit, problem=problem, moving=moving,
+        fixed=fixed, constant=constant, trace=trace,
+    )  # fmt: skip
     return whole if Q is None else _over_coordinates(whole, part)
 
 

@@ -19,7 +19,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 from npkl_models.solve.cost import certificate_seconds, last_seconds, proof_seconds
 from npkl_models.solve.engine import FIRST_LOOK, Engine
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.options import IterativeOptions
+from npkl_models.solve.options import Options
 from npkl_models.solve.watch import BROKEN, RunMonitor
 
 FARTHEST = 0.05  # the first look comes at this residual at the latest, however large tol is
@@ -247,7 +247,7 @@ class EnginePlan(ABC):
     """Base class of plans that run an engine; the engine is made when the run begins."""
 
     problem: Statement
-    options: IterativeOptions
+    options: Options
     iterations: ClassVar[int]  # limit on the iterations if max_iter is None
 
     @abstractmethod
