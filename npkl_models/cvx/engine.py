@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from npkl_models.cvx.program import ConicProgram, smat, svec
 from npkl_models.cvx.sizes import relative_gap, violation
 from npkl_models.cvx.translation import equations, largest_share, multipliers_of, without_rounding
-from npkl_models.interior.cone import Block, Vector
+from npkl_models.interior.blocks import Block
+from npkl_models.interior.part import Vector
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.program import Program
 from npkl_models.interior.second_order import SecondOrder
@@ -70,7 +71,7 @@ class Form:
         return -np.asarray(self.N @ y)
 
     def z_of(self, X: list[Array], x: Array, costs: bool = True) -> Array:
-        """The dual variables with A'z = -c - Px, or 0 without ``costs``; the others say those of equations."""
+        """z with A'z = -c - Px, or 0 without ``costs``; the others say those of the equations."""
         program = self.whole
         z = np.concatenate([np.zeros(program.zero), *(one if one.ndim == 1 else svec(one) for one in X)])
         if program.zero:
@@ -111,7 +112,7 @@ def _parts(program: ConicProgram, A: Matrix, b: Array) -> list[Vector]:
 class ConicEngine(Engine):
     """The iterates of one run; the answer is that of the best one so far."""
 
-    patience, convex = STALLED, True
+    patience = STALLED
 
     def __init__(self, form: Form, options: Options) -> None:
         self.form, self.options = form, options
@@ -128,6 +129,10 @@ class ConicEngine(Engine):
     def V(self) -> Array:  # type: ignore[override]
         """The variables as a column."""
         return self.form.x_of(self.kept[1])[:, None]
+
+    @property
+    def shown(self) -> None:
+        """Nothing: no kernel is sought."""
 
     def multipliers(self) -> Multipliers:
         return Multipliers((), (self.now.y,))

@@ -25,8 +25,8 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
-from npkl_models.solve.engine_plan import Loop
 from npkl_models.solve.judge import LIMITS
+from npkl_models.solve.loop import Loop
 from npkl_models.solve.options import Options, parse_options
 from npkl_models.solve.watch import RunMonitor, progress_log, quiet
 

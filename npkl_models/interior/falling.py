@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.interior.cone import Vector
+from npkl_models.interior.part import Vector
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.program import Program
 from npkl_models.linalg import Array

@@ -6,21 +6,23 @@ small eigenvalues that are zero at an optimum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.certificates.certificate import relative_gap
+from npkl_models.certificates.certificate import Certificate, relative_gap
+from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
-from npkl_models.interior.cone import RATE
 from npkl_models.interior.falling import falling
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.rescaling import BEGIN, EVERY, factor_of, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY, USUAL
 from npkl_models.interior.squares import squares_in
+from npkl_models.interior.steps import RATE
 from npkl_models.interior.values import blocks, general, values_of
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import WORTH
@@ -31,7 +33,8 @@ from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine import Engine
-from npkl_models.solve.engine_plan import EnginePlan
+from npkl_models.solve.engine_plan import NEXT_LOOK, EnginePlan, Run
+from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
 
@@ -55,7 +58,10 @@ class InteriorOptions(Options):
 class InteriorEngine(Engine):
     """The iterates of one run; V and multipliers are those of the best one so far."""
 
-    first_look, patience, convex = LOOK, STALLED, True
+    restoring = True  # whether a certificate may move the point towards the constraints
+    center: Multipliers | None = None  # strictly feasible multipliers, far from the boundary
+
+    first_look, patience = LOOK, STALLED
 
     def __init__(self, problem: Statement, options: InteriorOptions) -> None:
         self.problem, self.options = problem, options
@@ -76,6 +82,10 @@ class InteriorEngine(Engine):
     def rank(self) -> int:
         return self.problem.order
 
+    @property
+    def shown(self) -> None:
+        """Nothing: the objective of an iterate is that of a kernel of full rank, not of V."""
+
     def iterate(self) -> None:
         self.count += 1
         self._rescale()
@@ -87,14 +97,14 @@ class InteriorEngine(Engine):
         now, problem = self.now, self.problem
         self.note = f"mu {now.mu:.1e}"
         self.objective, bound = now.program.objective(now.X), now.bound - self.values.constant
-        self.bound = np.nan if now.rho else bound
+        self.bound = bound if now.met else np.nan
         distance, before = abs(self.objective - bound), self.distance
         self.distance = distance
         self.gap = relative_gap(self.objective, bound, problem.size(), distance)
-        if now.rho == 0.0 and (self.center is None or self.gap > np.sqrt(self.options.tol)):
+        if now.met and (self.center is None or self.gap > np.sqrt(self.options.tol)):
             self.center = self.values.multipliers(now.y)
         nearer = self.gap > OPEN and distance < 0.5 * before
-        self.moving = not self.general and (now.rho > 0 or now.amiss > MET or nearer)
+        self.moving = not self.general and (not now.met or now.amiss > MET or nearer)
         self.residual = self._merit()
         if self.residual < 0.9 * self.least:
             self._keep()
@@ -104,7 +114,7 @@ class InteriorEngine(Engine):
         """The gap, or the residual in units of the feasibility that is asked, in units of tol."""
         now, options = self.now, self.options
         if not self.general:
-            return self.gap if now.rho == 0.0 else max(self.gap, 1.0)
+            return self.gap if now.met else max(self.gap, 1.0)
         b = self.values.box.b
         primal = float(np.max(np.abs(now.missed), initial=0.0)) / (1 + float(np.max(np.abs(b), initial=0.0)))
         size = self.problem.size(self.objective, now.bound) + FAINT * self.size
@@ -134,16 +144,17 @@ class InteriorEngine(Engine):
 
     def _diverges(self, bound: float) -> None:
         """Set the verdict if a value is far beyond the data; a direction of descent is sought then."""
-        if bound > FAR * self.size and self.gap > OPEN and not self.now.rho:
+        if bound > FAR * self.size and self.gap > OPEN and self.now.met:
             self.verdict = Status.INFEASIBLE
         elif self.objective < -FAR * self.size:
-            rays = falling(self.values) if self.general else None
-            self.ray = None if rays is None else self.values.factor(rays)
-            self.verdict = Status.UNBOUNDED if rays is not None or not self.general else None
+            rays = falling(self.values) if self.general else self.now.L_X
+            self.ray = self.values.factor(rays) if self.general and rays is not None else None
+            self.verdict = None if rays is None else Status.UNBOUNDED
+            self._keep()
 
     def _rescale(self) -> None:
         """Change the coordinates (`npkl_models.interior.rescaling`) if this saves digits and is due."""
-        early = self.now.rho or not self.gap < BEGIN or self.count - self.rescaled_at < EVERY
+        early = not self.now.met or not self.gap < BEGIN or self.count - self.rescaled_at < EVERY
         if early or not self.rescalable:
             return
         self.rescaled_at = self.count
@@ -154,11 +165,53 @@ class InteriorEngine(Engine):
         self.scaling = T if self.scaling is None else self.scaling @ T
 
 
+class PathRun(Run):
+    """The loop along the central path: no columns to add, and whole certificates from the first."""
+
+    engine: InteriorEngine
+
+    def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
+        found = self._certificate(quick=False)
+        if found.certifies(self.tol):
+            found = self._proof(found)
+        self.last = found if self.last is None else min(self.last, found, key=self._order)
+        self.threshold = min(self.threshold, NEXT_LOOK * self.engine.residual)
+        status = Status.OPTIMAL if self.watch.suffices(found) else Status.INACCURATE if stuck else None
+        return status, found.bound
+
+    def _order(self, found: Certificate) -> tuple[bool, float, float]:
+        return not self.watch.suffices(found), found.relative_gap, found.violation
+
+    def _certificate(self, quick: bool, last: bool = False, method: str = "auto") -> Certificate:
+        engine, watch, y = self.engine, self.watch, self.engine.multipliers()
+        asked: dict[str, Any] = {"last": last, "method": method, "restoring": engine.restoring}
+        found = watch.certify(self.problem, engine.V, y, **asked)
+        lost = not watch.suffices(found) and found.repair != NO_NEED
+        if lost and engine.center is not None and watch.offer(self.problem, engine.center):
+            found = watch.certify(self.problem, engine.V, y, **asked)
+        return found
+
+    def _proof(self, found: Certificate) -> Certificate:
+        """A proof, which costs little beside an iteration."""
+        if found.rigour == "proved":
+            return found
+        proof = self._certificate(quick=False, method="cholesky")
+        return proof if proof.rigour == "proved" and self.watch.suffices(proof) else found
+
+    def claim(self, status: Status) -> Claim:
+        known, claim = self.last, super().claim(status)
+        found = claim.certificate
+        if known is None or found is None or self._order(found) <= self._order(known):
+            return claim
+        return replace(claim, V=known.point, multipliers=known.multipliers, certificate=known)
+
+
 @dataclass(frozen=True)
 class InteriorPlan(EnginePlan):
     """The plan of interior; its variables are made when the run begins."""
 
     options: InteriorOptions
+    loop = PathRun
     iterations = 100
 
     def engine(self) -> InteriorEngine:

@@ -77,8 +77,13 @@ class Iterate(Generic[P]):
         return (self.program.inner(self.S, self.X) + self._at_ends(0.0, 0.0, None)) / self.degree
 
     @property
+    def met(self) -> bool:
+        """Whether nothing but rounding is left of the first dual residual."""
+        return self.rho <= LEAST
+
+    @property
     def bound(self) -> float:
-        """The dual objective at y; a bound if S(y) is in the cones and ``rho`` is zero."""
+        """The dual objective at y; a bound if S(y) is in the cones."""
         return -self.program.conjugate(self.y)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from npkl_models.interior.cone import Part
+from npkl_models.interior.part import Part
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.box import Box
 

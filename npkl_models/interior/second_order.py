@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.interior.cone import Vector
+from npkl_models.interior.part import Vector
 from npkl_models.linalg import Array, Index, Matrix
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.interior.cone import Vector
+from npkl_models.interior.part import Vector
 from npkl_models.interior.program import Program
 from npkl_models.linalg import Array, Mask
 from npkl_models.model.box import Box

@@ -19,6 +19,7 @@ AGAIN = 0.01  # if less than this share of the squared norm is left, the vector 
 SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 SHORTER = 0.8  # factor of a step at which a factorisation fails
 EXACT = 64  # up to this order, LAPACK computes the eigenvalue
+RATE = 2.5e10  # operations of dense algebra per second
 DENSE = 400  # up to this order, S and its changes are dense: the products are quicker
 
 Made = TypeVar("Made")

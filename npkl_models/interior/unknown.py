@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas
 
-from npkl_models.interior.cone import Part
+from npkl_models.interior.part import Part
 from npkl_models.interior.schur import by_coordinates, gathered, of_distances
 from npkl_models.interior.steps import DENSE, cholesky, inverse, longest
 from npkl_models.linalg import Array, Index, Matrix, dense, symmetrize

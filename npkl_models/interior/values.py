@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility.contraction import of_unknown
-from npkl_models.interior.cone import Vector, parts_of
+from npkl_models.interior.cone import parts_of
+from npkl_models.interior.part import Vector
 from npkl_models.interior.program import Program
 from npkl_models.interior.squares import Squares, squares_in
 from npkl_models.interior.unknown import Unknown
-from npkl_models.linalg import Array, Mask, Matrix, dense, gamma, norm_bound, symmetrize
+from npkl_models.linalg import Array, Index, Mask, Matrix, dense, gamma, norm_bound, symmetrize
 from npkl_models.model.box import Box
 from npkl_models.model.conjugates import stated
 from npkl_models.model.facts import fact
@@ -116,17 +117,22 @@ def values_of(problem: Statement) -> Values:
     if trace:
         box = Box.join([box, Box.half_line(np.array([R.trace_bound(s)]))])
     contracted = Q is None and problem.basis is not None
-    edges = None
-    if not contracted and all(isinstance(part.functional, SquaredDistances) for part in problem.terms):
-        every = zip(*(part.functional.indices for part in problem.terms), strict=True)
-        i, j = (np.searchsorted(points, np.concatenate(ends)[moving]) for ends in every)
-        edges = i, j
+    edges = None if contracted else _edges(problem, points, moving)
     part = Unknown(s, C, own, points, None if Q is None else Q[points], trace, edges)
     whole = Values(
         (part,), box, kernel_size=size, cost_unit=problem.cost_unit, problem=problem, moving=moving,
         fixed=fixed, constant=constant, trace=trace,
     )  # fmt: skip
     return whole if Q is None else _over_coordinates(whole, part)
+
+
+def _edges(problem: Statement, points: Index, moving: Mask) -> tuple[Index, Index] | None:
+    """The ends of the values, if all are squared distances."""
+    if not all(isinstance(part.functional, SquaredDistances) for part in problem.terms):
+        return None
+    every = zip(*(part.functional.indices for part in problem.terms), strict=True)
+    i, j = (np.searchsorted(points, np.concatenate(ends)[moving]) for ends in every)
+    return i, j
 
 
 def _kernel_size(problem: Statement, targets: Array) -> float:

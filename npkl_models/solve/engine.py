@@ -29,10 +29,12 @@ class Engine(ABC):
     verdict: Status | None = None  # INFEASIBLE or UNBOUNDED, if the iterates say so
     moving: bool = False  # whether the last iteration gained something that the residual does not show
     patience: int = PATIENCE  # iterations without a better residual after which the engine counts as stuck
-    convex: bool = False  # the engine has no local optima and no columns to add; its certificates are whole
-    restoring: bool = True  # whether a certificate may move the point towards the constraints
-    center: Multipliers | None = None  # strictly feasible multipliers, far from the boundary
     bound: float = float("nan")  # a lower bound that the engine itself knows, for the history
+
+    @property
+    def shown(self) -> Array | None:
+        """The factor of the last iterate, for a callback."""
+        return self.V
 
     @property
     def rank(self) -> int:

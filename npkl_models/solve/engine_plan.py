@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certificates.certificate import Certificate
-from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.facts import trace_bound
 from npkl_models.model.statement import Statement
@@ -19,6 +18,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 from npkl_models.solve.cost import certificate_seconds, last_seconds, proof_seconds
 from npkl_models.solve.engine import FIRST_LOOK, Engine
 from npkl_models.solve.judge import Claim
+from npkl_models.solve.loop import Loop
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import BROKEN, RunMonitor
 
@@ -36,54 +36,6 @@ STATIONARY = 1e-4  # a residual below this multiple of tol leaves nothing to gai
 ALWAYS = 0.02  # a first iteration that takes fewer seconds begins whatever the limit
 GROWTH = 10  # iterations between a new column and the next look
 DEEP = 1e12  # below minus this many times the first objective's size, the objective counts as unbounded
-
-
-class Loop:
-    """The one loop: the engine steps, the loop looks, and something ends the run."""
-
-    def __init__(self, engine: Engine, watch: RunMonitor) -> None:
-        self.engine, self.watch, self.tol = engine, watch, watch.options.tol
-        self.best, self.best_at, self.level = np.inf, 0, np.inf
-        self.bound = float("nan")  # of the last look
-
-    def until(self, limit: int) -> Status:
-        """Iterate until something ends the run; the status with which it ends."""
-        for iteration in range(1, limit + 1):
-            self._iterate()
-            engine = self.engine
-            if not np.isfinite(engine.objective) or np.isnan(engine.residual):
-                return Status.FAILED
-            self.bound = engine.bound
-            status = engine.verdict or self.ends(iteration)
-            self.watch.record(
-                iteration, engine.objective, self.bound, engine.residual, engine.rank, **engine.measured
-            )
-            status = status or self.watch.heed(engine.V if self.watch.options.callback else None, engine.work)
-            if status is not None:
-                return status
-        return Status.ITERATION_LIMIT
-
-    def ends(self, iteration: int) -> Status | None:
-        """The status with which the engine's own criterion ends the run, or its standstill."""
-        if self.engine.met:
-            return Status.LOCALLY_SOLVED
-        return Status.INACCURATE if self.engine.convex and self.stuck(iteration) else None
-
-    def stuck(self, iteration: int, falls: bool = False) -> bool:
-        """Whether the engine has come to its end, or has gained nothing for long; ``falls`` is a gain."""
-        engine = self.engine
-        if engine.residual < 0.9 * self.best or falls or engine.moving:
-            self.best, self.best_at = min(self.best, engine.residual), iteration
-            self.level = engine.objective
-        return iteration - self.best_at > engine.patience or engine.hopeless
-
-    def _iterate(self) -> None:
-        try:
-            self.engine.iterate()
-        except ValueError as error:
-            if isinstance(error, BROKEN) or np.isfinite(self.engine.V).all():
-                raise
-            raise ArithmeticError(str(error)) from error  # the factor is not finite
 
 
 class Run(Loop):
@@ -126,24 +78,18 @@ class Run(Loop):
         elif status is not Status.FAILED:
             late = status is Status.TIME_LIMIT and self.watch.late
             found = self._proof(self._certificate(quick=late, last=True))
-            known = self.last
-            if (late or engine.convex) and known is not None and known.relative_gap < found.relative_gap:
-                found, V = known, known.point  # an older point, but with a better bound
+            if late and self.last is not None and self.last.relative_gap < found.relative_gap:
+                found, V = self.last, self.last.point  # an older point, but with a better bound
         y = None if found is None else found.multipliers
         return Claim(V, y, status, engine.objective, len(self.watch.rows), engine.note, certificate=found)
 
     def _certificate(self, quick: bool, last: bool = False, method: str = "auto") -> Certificate:
-        engine, watch, y = self.engine, self.watch, self.engine.multipliers()
-        asked: dict[str, Any] = {"last": last, "method": method, "restoring": engine.restoring}
-        found = watch.certify(self.problem, engine.V, y, quick=quick and not engine.convex, **asked)
-        lost = not watch.suffices(found) and found.repair != NO_NEED
-        if lost and engine.center is not None and watch.offer(self.problem, engine.center):
-            found = watch.certify(self.problem, engine.V, y, **asked)
-        return found
+        V, y = self.engine.V, self.engine.multipliers()
+        return self.watch.certify(self.problem, V, y, quick=quick, last=last, method=method)
 
     def _proof(self, found: Certificate) -> Certificate:
-        """The certificate with the rigour "proved", if required or cheap for the engine, and possible."""
-        if not (self.watch.rigour == "proved" or self.engine.convex) or found.rigour == "proved":
+        """The certificate with the rigour "proved", if the options require it and a proof is possible."""
+        if self.watch.rigour != "proved" or found.rigour == "proved":
             return found
         proof = self._certificate(quick=False, method="cholesky")
         return proof if proof.rigour == "proved" else found
@@ -158,16 +104,15 @@ class Run(Loop):
         since, self.worked = engine.work - self.worked, engine.work
         self.due *= LATER if residual > self.threshold else 1.0
         found = self._certificate(quick=True)
-        if not engine.convex and self._incomplete(found, since) and not self._way_down(found, stuck):
+        if self._incomplete(found, since) and not self._way_down(found, stuck):
             found = self._certificate(quick=False)
         if found.certifies(self.tol):
             found = self._proof(found)
-        if self.last is None or not engine.convex or found.relative_gap < self.last.relative_gap:
-            self.last = found
+        self.last = found
         if self.watch.suffices(found):
             return Status.OPTIMAL, found.bound
-        ahead = found if engine.convex else self._beyond(found, since)
-        down = not engine.convex and self._way_down(ahead, stuck) and self._pays(stuck)
+        ahead = self._beyond(found, since)
+        down = self._way_down(ahead, stuck) and self._pays(stuck)
         if down and engine.grow(ahead.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
@@ -177,7 +122,7 @@ class Run(Loop):
             self.rest, self.due = iteration + GROWTH, DUE
             self.best, self.best_at = np.inf, iteration
             self.before_growth = objective
-        elif stuck and (engine.convex or engine.residual > FIRST_LOOK * self.tol):
+        elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
         elif stuck or self.threshold < SMALLEST_RESIDUAL or (down and self._at_rest):
             return Status.LOCALLY_SOLVED, found.bound
@@ -248,6 +193,7 @@ class EnginePlan(ABC):
 
     problem: Statement
     options: Options
+    loop: ClassVar[type[Run]] = Run
     iterations: ClassVar[int]  # limit on the iterations if max_iter is None
 
     @abstractmethod
@@ -282,6 +228,6 @@ class EnginePlan(ABC):
                 f"{self.problem.order} is too large (above {DENSE_CHOLESKY}) and not sparse enough; "
                 "use rigour='probable'"
             )
-        run = Run(self.problem, engine, watch)
+        run = self.loop(self.problem, engine, watch)
         status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
         return run.claim(status)

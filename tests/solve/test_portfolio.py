@@ -90,7 +90,7 @@ def test_who_is_stopped_does_not_lose_what_others_found():
 def test_where_the_sure_one_fails_another_has_its_turn(monkeypatch):
     from npkl_models.interior import interior
 
-    monkeypatch.setattr(interior, "ITERATIONS", 3)
+    monkeypatch.setattr(interior.InteriorPlan, "iterations", 3)
     solution = in_stages(nm.npkl(*iris(0.1), loss="hinge"), [("interior", np.inf), ("bcd", 10.0)])
     assert solution.status is nm.Status.OPTIMAL
     assert [attempt.backend for attempt in solution.attempts] == ["interior", "bcd"]
