@@ -93,6 +93,7 @@ class InteriorEngine(Engine):
             self.now.advance()
         except np.linalg.LinAlgError as error:
             self.note, self.hopeless = f"stopped at iteration {self.count}: {error}", True
+            self._diverges(-np.inf, np.sqrt(FAR))
             return
         now, problem = self.now, self.problem
         self.note = f"mu {now.mu:.1e}"
@@ -106,9 +107,9 @@ class InteriorEngine(Engine):
         nearer = self.gap > OPEN and distance < 0.5 * before
         self.moving = not self.general and (not now.met or now.amiss > MET or nearer)
         self.residual = self._merit()
-        if self.residual < 0.9 * self.least:
+        if self.residual < 0.9 * self.least or not (self.general or now.met):
             self._keep()
-        self._diverges(bound)
+        self._diverges(bound, FAR)
 
     def _merit(self) -> float:
         """The gap, or the residual in units of the feasibility that is asked, in units of tol."""
@@ -142,11 +143,11 @@ class InteriorEngine(Engine):
         y = self.now.y if self.verdict is Status.INFEASIBLE else self.kept[2]
         return self.values.multipliers(y)
 
-    def _diverges(self, bound: float) -> None:
+    def _diverges(self, bound: float, far: float) -> None:
         """Set the verdict if a value is far beyond the data; a direction of descent is sought then."""
-        if bound > FAR * self.size and self.gap > OPEN and self.now.met:
+        if bound > far * self.size and self.gap > OPEN and self.now.met:
             self.verdict = Status.INFEASIBLE
-        elif self.objective < -FAR * self.size:
+        elif self.objective < -far * self.size:
             rays = falling(self.values) if self.general else self.now.L_X
             self.ray = self.values.factor(rays) if self.general and rays is not None else None
             self.verdict = None if rays is None else Status.UNBOUNDED
