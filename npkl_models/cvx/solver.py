@@ -15,8 +15,9 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.cvx import reading, search
-from npkl_models.cvx.engine import ConicEngine, Form, Point
+from npkl_models.cvx.engine import ConicEngine, Point
 from npkl_models.cvx.fixed import without_fixed
+from npkl_models.cvx.forms import Form, form_of
 from npkl_models.cvx.judge import infeasible
 from npkl_models.cvx.program import ConicProgram
 from npkl_models.cvx.sizes import violation
@@ -125,7 +126,7 @@ def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) 
 
 
 def _solved(program: ConicProgram, watch: RunMonitor) -> Answer:
-    form = Form.of(program)
+    form = form_of(program)
     if isinstance(form, np.ndarray):
         return _infeasible(program, form)
     if not form.own.parts:
@@ -144,13 +145,14 @@ def _solved(program: ConicProgram, watch: RunMonitor) -> Answer:
 
 def _without_optimum(program: ConicProgram, engine: ConicEngine, point: Point, watch: RunMonitor) -> Answer:
     """A ray, if the last iterate or a search for a feasible point has one; else the point, if it is near."""
-    z = engine.form.z_of(engine.now.X, point.x, costs=False)
+    now, form = engine.now, engine.form
+    z = form.z_of(now.X, now.S, now.y, None)
     if infeasible(program, z):
         return Answer(s.INFEASIBLE, z=z)
     anywhere = _anywhere(program, watch)
     if anywhere.status == s.INFEASIBLE:
         return anywhere
-    if falls(program, engine.form.direction(engine.now.y)):
+    if falls(program, form.x_of(now.X, now.y, along=True)):
         there = anywhere.status in (s.OPTIMAL, s.OPTIMAL_INACCURATE)
         return Answer(s.UNBOUNDED if there else s.INFEASIBLE_OR_UNBOUNDED)
     rough = max(point.gap, point.missed) <= ROUGH
@@ -164,7 +166,7 @@ def _anywhere(program: ConicProgram, watch: RunMonitor) -> Answer:
     its dual variables z have A'z = 0 and b'z < 0.
     """
     inner = search.inward(program)
-    form = Form.of(inner)
+    form = form_of(inner)
     assert isinstance(form, Form)
     engine = ConicEngine(form, watch.options)
     watch.attempt(lambda: Loop(engine, watch).until(ITERATIONS))
@@ -184,8 +186,8 @@ def _without_cones(program: ConicProgram, form: Form) -> Answer:
     y = np.linalg.lstsq(P, -b, rcond=None)[0]
     if largest_share(np.abs(P @ y + b), np.abs(P) @ np.abs(y) + np.abs(b)) > USUAL:
         return Answer(s.UNBOUNDED)
-    x = form.x_of(y)
-    return Answer(s.OPTIMAL, x, form.z_of([], x), program.objective(x))
+    x = form.x_of([], y)
+    return Answer(s.OPTIMAL, x, form.z_of([], [], y, x), program.objective(x))
 
 
 def _infeasible(program: ConicProgram, z: Array) -> Answer:

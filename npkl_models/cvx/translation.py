@@ -84,55 +84,19 @@ class Translation(Generic[S]):
     x0: Array  # x = x0 + N w
     N: Matrix
 
-    def multipliers_of(self, x: Array) -> Multipliers:
-        """The multipliers from variables, which should meet the equations."""
-        w = np.zeros(self.problem.constraints[0].functional.size)
-        w[: self.N.shape[1]] = -np.asarray(self.N.T @ (x - self.x0))
-        return Multipliers((), (w,))
-
-    def dual_violation(self, z: Array) -> float:
-        """The most by which dual variables miss a cost, relative to the numbers that enter it."""
-        A, c = self.program.A, self.program.c
-        return largest_share(np.abs(A.T @ z + c), abs(A).T @ np.abs(z) + np.abs(c))
-
     def x_of(self, y: Multipliers) -> Array:
         """The variables from multipliers."""
         return self.x0 + np.asarray(self.N @ -y.constraints[0][: self.N.shape[1]])
 
-    def duals_of(self, K: Array, costs: bool = True) -> Array:
-        """CVXPY's dual vector z with A'z = -c from a kernel; A'z = 0 without ``costs``.
-
-        The multipliers of the equations follow from the others.
-        """
+    def duals_of(self, K: Array) -> Array:
+        """CVXPY's dual vector z with A'z = -c from a kernel; the others say those of the equations."""
         program = self.program
         z = np.zeros(program.b.size)
         z[program.zero :] = self.entries.rows_of(K, program.b.size - program.zero)
         if program.zero:
-            left = -program.c * costs - program.A[program.zero :].T @ z[program.zero :]
+            left = -program.c - program.A[program.zero :].T @ z[program.zero :]
             z[: program.zero] = multipliers_of(program.A[: program.zero], left)
         return z
-
-    def point_of(self, z: Array) -> Array:
-        """The kernel of CVXPY's dual vector; an arrow block is the one of least rank with these values."""
-        e, program = self.entries, self.program
-        K = np.zeros((self.problem.n, self.problem.n))
-        own = z[program.zero :]
-        pairs = e.i != e.j
-        K[e.i[pairs], e.j[pairs]] = K[e.j[pairs], e.i[pairs]] = 0.5 * own[e.row[pairs]] / e.weight[pairs]
-        K[e.i[~pairs], e.i[~pairs]] = own[e.row[~pairs]]
-        at = place = program.nonneg
-        for size in program.soc:
-            t, u = own[at], own[at + 1 : at + size]
-            length = float(np.linalg.norm(u))
-            v = u / length if length else np.eye(size - 1)[0] if size > 1 else u
-            block = np.zeros((size, size))  # trace t, first row u / 2
-            block[0, 0], block[0, 1:], block[1:, 0] = t / 2, u / 2, u / 2
-            block[1:, 1:] = t / 2 * np.outer(v, v)
-            if size == 1:
-                block[0, 0] = t
-            K[place : place + size, place : place + size] = block
-            at, place = at + size, place + size
-        return K
 
 
 def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
