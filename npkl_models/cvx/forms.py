@@ -81,11 +81,8 @@ class StandardForm(Form):
 
 
 def form_of(program: ConicProgram) -> Form | Array:
-    """The form with fewer multipliers; z with A'z = 0 and b'z < 0 if the equations contradict each other."""
+    """The form over dual variables; z with A'z = 0 and b'z < 0 if the equations contradict each other."""
     eq = slice(0, program.zero)
-    standard = _standard(program)
-    if standard is not None:
-        return standard
     solved = equations(program.A[eq], program.b[eq], program.c.size)
     if isinstance(solved, np.ndarray):
         return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
@@ -99,7 +96,7 @@ def form_of(program: ConicProgram) -> Form | Array:
     return Form(program, Program(parts, _free(-(N.T @ slope)), P), parts, abs(N).T @ np.abs(slope), x0, N)
 
 
-def _standard(program: ConicProgram) -> StandardForm | None:
+def standard_form(program: ConicProgram) -> StandardForm | None:
     """The standard form; None if a number of x has no row of its own, or if it would not be smaller."""
     covered = _covered(program)
     rows, others = np.flatnonzero(covered), np.flatnonzero(~covered)

@@ -17,7 +17,7 @@ from cvxpy.utilities.psd_utils import TriangleKind
 from npkl_models.cvx import reading, search
 from npkl_models.cvx.engine import ConicEngine, Point
 from npkl_models.cvx.fixed import without_fixed
-from npkl_models.cvx.forms import Form, form_of
+from npkl_models.cvx.forms import Form, form_of, standard_form
 from npkl_models.cvx.judge import infeasible
 from npkl_models.cvx.program import ConicProgram
 from npkl_models.cvx.sizes import violation
@@ -114,19 +114,25 @@ def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) 
     sharp = {"tol": SHARP, "feasibility": SHARP, "verbose": verbose}
     options = parse_options(Options, sharp | given, "InteriorSolver")
     watch = RunMonitor(options, "InteriorSolver")
-    fixed = without_fixed(program)
-    smaller, d, e, t = fixed.program.balanced()
-    with quiet(), quiet_blas(smaller.c.size), progress_log(bool(options.verbose)):
-        found = _solved(smaller, watch)
+    with quiet(), quiet_blas(program.c.size), progress_log(bool(options.verbose)):
+        fixed, (smaller, d, e, t) = None, program.balanced()
+        form: Form | Array | None = standard_form(smaller)
+        if form is None:
+            fixed = without_fixed(program)
+            smaller, d, e, t = fixed.program.balanced()
+            form = form_of(smaller)
+        found = _solved(smaller, form, watch)
     costs = found.status != s.INFEASIBLE
-    x = None if found.x is None else fixed.point(found.x * e)
-    z = None if found.z is None else fixed.duals(found.z * d / (t if costs else 1.0), x if costs else None)
+    x: Array | None = None if found.x is None else found.x * e
+    z: Array | None = None if found.z is None else found.z * d / (t if costs else 1.0)
+    if fixed is not None:
+        x = None if x is None else fixed.point(x)
+        z = None if z is None else fixed.duals(z, x if costs else None)
     value = found.value if x is None else program.objective(x)
     return replace(found, x=x, z=z, value=value, seconds=watch.seconds, iterations=len(watch.rows))
 
 
-def _solved(program: ConicProgram, watch: RunMonitor) -> Answer:
-    form = form_of(program)
+def _solved(program: ConicProgram, form: Form | Array, watch: RunMonitor) -> Answer:
     if isinstance(form, np.ndarray):
         return _infeasible(program, form)
     if not form.own.parts:
