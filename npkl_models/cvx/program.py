@@ -71,20 +71,19 @@ class ConicProgram:
         columns of D A E are about one (Ruiz 2001); the rows of a cone have one unit.
         """
         d, e = np.ones(self.b.size), np.ones(self.c.size)
-        size = abs(self.A)
+        row = np.repeat(np.arange(d.size), np.diff(self.A.indptr))
+        column, size = self.A.indices, np.abs(self.A.data)
         for _ in range(TURNS):
-            scaled = sp.csr_array(sp.diags_array(d) @ size @ sp.diags_array(e))
-            rows = scaled.max(axis=1).toarray().ravel() if scaled.nnz else np.zeros(d.size)
+            rows = _largest(row, size * d[row] * e[column], d.size)
             for cone in self.cones:
                 rows[cone.rows] = np.max(rows[cone.rows])
             d *= _root_of(rows)
-            scaled = sp.csr_array(sp.diags_array(d) @ size @ sp.diags_array(e))
-            e *= _root_of(scaled.max(axis=0).toarray().ravel() if scaled.nnz else np.zeros(e.size))
+            e *= _root_of(_largest(column, size * d[row] * e[column], e.size))
         costs = np.abs(self.c * e)
         curved = None if self.P is None else sp.csr_array(sp.diags_array(e) @ self.P @ sp.diags_array(e))
         most = max(float(np.max(costs, initial=0.0)), 0.0 if curved is None else float(abs(curved).max()))
         t = float(np.ldexp(1.0, -int(np.frexp(most)[1]))) if most else 1.0
-        A = sp.csr_array(sp.diags_array(d) @ self.A @ sp.diags_array(e))
+        A = sp.csr_array((self.A.data * d[row] * e[column], column, self.A.indptr), shape=self.A.shape)
         P = None if curved is None else sp.csr_array(t * curved)
         return replace(self, A=A, b=d * self.b, c=t * e * self.c, P=P, offset=t * self.offset), d, e, t
 
@@ -154,6 +153,13 @@ class ConicProgram:
         """The rows of each inequality and cone, in the order of `least`."""
         one = (slice(i, i + 1) for i in range(self.zero, self.at))
         return (*one, *(cone.rows for cone in self.cones))
+
+
+def _largest(at: Index, size: Array, count: int) -> Array:
+    """The largest of the sizes at each of so many places; 0 where none is."""
+    out = np.zeros(count)
+    np.maximum.at(out, at, size)
+    return out
 
 
 def _root_of(size: Array) -> Array:

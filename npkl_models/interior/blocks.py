@@ -120,7 +120,7 @@ class Block(Vector):
         X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
         for k, (rows, M) in enumerate(self._rows):
             U = X[:, rows] @ np.asarray(M @ Z)  # the M_f are symmetric
-            own, later, found = order[k], order[k + 1 :], self.A @ U.ravel()
+            own, later, found = order[k], order[k + 1 :], self.plain @ U.ravel()
             H[own, own] += found[own]
             H[own, later] += found[later]
             H[later, own] += found[later]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from npkl_models.interior.steps import ratio
-from npkl_models.linalg import Array, Index, Matrix, norm_bound
+from npkl_models.linalg import PLAIN, Array, Index, Matrix, norm_bound
 from npkl_models.linalg.nearly_dependent import Rows
 
 LEAST_SIZE = 10.0  # of the start, as Toh, Todd & Tutuncu (1999) have it
@@ -123,19 +123,20 @@ class Vector(Part):
     def unit(self, size: float) -> Array:
         return np.full(self.order, size)
 
+    @cached_property
+    def plain(self) -> Matrix:
+        """A as a plain array if it has few numbers: its products are quicker."""
+        return self.A.toarray() if self.A.shape[0] * self.A.shape[1] <= PLAIN else self.A
+
     def of(self, X: Array) -> Array:
-        return np.asarray(self.A @ X.ravel())
+        return np.asarray(self.plain @ X.ravel())
 
     def sizes_of(self, X: Array) -> Array:
         """The sums of the absolute values of the summands of <M_e, X>."""
-        return np.asarray(abs(self.A) @ np.abs(X.ravel()))
+        return np.asarray(abs(self.plain) @ np.abs(X.ravel()))
 
     def adjoint(self, y: Array) -> Array:
-        return np.asarray(self._transposed @ y).reshape(self.C.shape)
-
-    @cached_property
-    def _transposed(self) -> Matrix:
-        return self.A.T
+        return np.asarray(y @ self.plain).reshape(self.C.shape)
 
     def factor(self, X: Array) -> Array:
         if not (X > 0).all():
@@ -152,8 +153,13 @@ class Vector(Part):
         return ratio(factor, D, share)
 
     def schur(self, X: Array, Z: Array, H: Array) -> Array:
-        H += (self.A.multiply(X * Z) @ self.A.T).toarray()
+        H += self.gram(X * Z)
         return H
+
+    def gram(self, weights: Array) -> Array:
+        """A diag(weights) A' (m x m)."""
+        A = self.plain
+        return (A * weights) @ A.T if isinstance(A, np.ndarray) else (A.multiply(weights) @ A.T).toarray()
 
     def sizes(self, b: Array) -> tuple[float, float]:
         """The sizes of the first X and S for targets b (m,)."""

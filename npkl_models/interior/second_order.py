@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.interior.part import Vector
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +70,15 @@ class SecondOrder(Vector):
         return 1.0 if least >= -share else share / -least
 
     def schur(self, X: Array, Z: Array, H: Array) -> Array:
-        a, b = (np.asarray((self.A @ self._columns(v)).toarray()) for v in (X, Z))
-        both = a @ b.T
+        both = self._along(X) @ self._along(Z).T
         weights = self._sums(self.signs * X * Z)[self.of_row] * self.signs
-        H += both + both.T - (self.A.multiply(weights) @ self.A.T).toarray()
+        H += both + both.T - self.gram(weights)
         return H
 
-    def _columns(self, x: Array) -> Matrix:
-        """A column for each cone with its numbers of x."""
-        return sp.csr_array((x, (np.arange(x.size), self.of_row)), shape=(x.size, self.heads.size))
+    def _along(self, x: Array) -> Array:
+        """The values of each M_e on the numbers of each cone (m, cones)."""
+        A = self.plain
+        if isinstance(A, np.ndarray):
+            return np.add.reduceat(A * x, self.heads, axis=1)
+        own = sp.csr_array((x, (np.arange(x.size), self.of_row)), shape=(x.size, self.heads.size))
+        return np.asarray((A @ own).toarray())
