@@ -24,8 +24,8 @@ class ConicEngine(Engine):
 
     patience = STALLED
 
-    def __init__(self, form: Form, options: Options) -> None:
-        self.form, self.options = form, options
+    def __init__(self, form: Form, options: Options, unit: float = 1.0) -> None:
+        self.form, self.options, self.unit = form, options, unit  # unit: of the objective
         self.now = Iterate(form.own)
         self.objective, self.residual, self.least, self.met = np.nan, np.inf, np.inf, False
         self.kept = self.now.X, self.now.S, self.now.y
@@ -55,12 +55,13 @@ class ConicEngine(Engine):
             return
         now, own, options = self.now, self.form.own, self.options
         x = self.form.x_of(now.X, now.y)
-        self.objective = self.form.whole.objective(x)
+        value = self.form.whole.objective(x)
         square = 0.0 if own.P is None else 0.5 * float(now.y @ (own.P @ now.y))
         gap = abs(own.cost(now.X) + square + own.conjugate(now.y))
-        size = abs(self.objective) + abs(self.objective - gap) + options.tol * self.first  # both may be zero
+        size = abs(value) + abs(value - gap) + options.tol * self.first  # both may be zero
         missed = largest_share(np.abs(now.missed), self.form.sizes(now.X) + self.form.costs)
-        self.bound = self.objective - gap if missed <= options.feasibility else np.nan
+        self.objective = value / self.unit
+        self.bound = (value - gap) / self.unit if missed <= options.feasibility else np.nan
         self.residual = max(
             gap / size if size else 0.0, max(missed, now.rho) * options.tol / options.feasibility
         )

@@ -114,6 +114,7 @@ def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) 
     sharp = {"tol": SHARP, "feasibility": SHARP, "verbose": verbose}
     options = parse_options(Options, sharp | given, "InteriorSolver")
     watch = RunMonitor(options, "InteriorSolver")
+    watch.pause = 0.0  # solvers of CVXPY show every iteration
     with quiet(), quiet_blas(program.c.size), progress_log(bool(options.verbose)):
         fixed, (smaller, d, e, t) = None, program.balanced()
         form: Form | Array | None = standard_form(smaller)
@@ -121,7 +122,7 @@ def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) 
             fixed = without_fixed(program)
             smaller, d, e, t = fixed.program.balanced()
             form = form_of(smaller)
-        found = _solved(smaller, form, watch)
+        found = _solved(smaller, form, watch, t)
     costs = found.status != s.INFEASIBLE
     x: Array | None = None if found.x is None else found.x * e
     z: Array | None = None if found.z is None else found.z * d / (t if costs else 1.0)
@@ -132,12 +133,12 @@ def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) 
     return replace(found, x=x, z=z, value=value, seconds=watch.seconds, iterations=len(watch.rows))
 
 
-def _solved(program: ConicProgram, form: Form | Array, watch: RunMonitor) -> Answer:
+def _solved(program: ConicProgram, form: Form | Array, watch: RunMonitor, unit: float) -> Answer:
     if isinstance(form, np.ndarray):
         return _infeasible(program, form)
     if not form.own.parts:
         return _without_cones(program, form)
-    engine = ConicEngine(form, watch.options)
+    engine = ConicEngine(form, watch.options, unit)
     status = watch.attempt(lambda: Loop(engine, watch).until(watch.options.max_iter or ITERATIONS))
     point = engine.point()
     if engine.met or max(point.gap, point.missed) <= USUAL:

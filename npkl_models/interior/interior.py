@@ -17,7 +17,6 @@ from npkl_models.certificates.certificate import Certificate, relative_gap
 from npkl_models.certificates.repairs import NO_NEED
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
-from npkl_models.interior.falling import falling
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.rescaling import BEGIN, EVERY, factor_of, rescalable, rescaled
 from npkl_models.interior.schur import IN_NUMPY, USUAL
@@ -72,7 +71,6 @@ class InteriorEngine(Engine):
         self.count, self.rescaled_at = 0, 0
         self.rescalable = not self.general and rescalable(self.values)
         self.scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
-        self.ray: Array | None = None
         self.objective, self.distance = np.nan, np.inf
         self.residual = self.gap = self.least = np.inf
         self.size = problem.size(self.values.objective(self.now.X), problem.cost_unit * problem.kernel_unit)
@@ -131,9 +129,7 @@ class InteriorEngine(Engine):
 
     @cached_property
     def V(self) -> Array:  # type: ignore[override]
-        """The factor of the best iterate, or of the direction along which the objective falls."""
-        if self.ray is not None:
-            return self.ray
+        """The factor of the best iterate, or of the last one where the objective falls without end."""
         X, L, _, scaling = self.kept
         if self.general:
             return self.values.factor(L)
@@ -144,13 +140,11 @@ class InteriorEngine(Engine):
         return self.values.multipliers(y)
 
     def _diverges(self, bound: float, far: float) -> None:
-        """Set the verdict if a value is far beyond the data; a direction of descent is sought then."""
+        """Set the verdict if a value is far beyond the data; the last iterate is proposed as a ray."""
         if bound > far * self.size and self.gap > OPEN and self.now.met:
             self.verdict = Status.INFEASIBLE
         elif self.objective < -far * self.size:
-            rays = falling(self.values) if self.general else self.now.L_X
-            self.ray = self.values.factor(rays) if self.general and rays is not None else None
-            self.verdict = None if rays is None else Status.UNBOUNDED
+            self.verdict = Status.UNBOUNDED
             self._keep()
 
     def _rescale(self) -> None:

@@ -78,7 +78,7 @@ class RunMonitor:
         self._budget = Budget()
         self._inside: Anchor | None = None
         self._issued: list[tuple[Statement, Certificate, Certificate]] = []
-        self._logged = self.started
+        self._logged, self.pause = self.started, LOG_EVERY
         self._heeded = self._step = self._proof = 0.0  # clock at last `heed`; last step; longest certificate
         self._expected = 0.0  # predicted seconds of a certificate
 
@@ -181,7 +181,7 @@ class RunMonitor:
             objective, bound = self._units.value(objective), self._units.value(bound)
         row = Iterate(iteration, self.seconds, objective, bound, residual, rank, more=more)
         self.rows.append(row)
-        if self.started + row.seconds - self._logged >= LOG_EVERY:
+        if self.started + row.seconds - self._logged >= self.pause:
             self._logged = self.started + row.seconds
             known = [(words, x) for words, x in zip(COLUMNS, row[2:6], strict=True) if np.isfinite(x)]
             self.log(", ".join([CLOCK, *(words for words, _ in known)]), *row[:2], *(x for _, x in known))
