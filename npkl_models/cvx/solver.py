@@ -16,7 +16,6 @@ from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.cvx import reading, search
 from npkl_models.cvx.engine import ConicEngine, Point
-from npkl_models.cvx.fixed import without_fixed
 from npkl_models.cvx.forms import Form, form_of, standard_form
 from npkl_models.cvx.judge import infeasible
 from npkl_models.cvx.program import ConicProgram
@@ -116,19 +115,12 @@ def solved(program: ConicProgram, given: dict[str, Any], verbose: bool = False) 
     watch = RunMonitor(options, "InteriorSolver")
     watch.pause = 0.0  # solvers of CVXPY show every iteration
     with quiet(), quiet_blas(program.c.size), progress_log(bool(options.verbose)):
-        fixed, (smaller, d, e, t) = None, program.balanced()
-        form: Form | Array | None = standard_form(smaller)
-        if form is None:
-            fixed = without_fixed(program)
-            smaller, d, e, t = fixed.program.balanced()
-            form = form_of(smaller)
-        found = _solved(smaller, form, watch, t)
+        smaller, d, e, t = program.balanced()
+        form = standard_form(smaller)
+        found = _solved(smaller, form_of(smaller) if form is None else form, watch, t)
     costs = found.status != s.INFEASIBLE
     x: Array | None = None if found.x is None else found.x * e
     z: Array | None = None if found.z is None else found.z * d / (t if costs else 1.0)
-    if fixed is not None:
-        x = None if x is None else fixed.point(x)
-        z = None if z is None else fixed.duals(z, x if costs else None)
     value = found.value if x is None else program.objective(x)
     return replace(found, x=x, z=z, value=value, seconds=watch.seconds, iterations=len(watch.rows))
 
