@@ -118,14 +118,15 @@ class Iterate(Generic[P]):
             if crossed is not None:
                 right -= program.of(crossed)
             dy = newton(right)
-            dX = _negated(self._between(X, self._change(dy), Z), X)
+            dS = self._change(dy)
+            dX = _negated(self._between(X, dS, Z), X)
             for one, centre, cross in zip(dX, Z, crossed or (), strict=crossed is not None):
                 one += target * centre - cross
             if crossed is not None:
                 curved = bend * dy if P is None else bend * dy + P @ dy
                 self._correct(dX, curved - of_X + slope - at_low + at_high - program.of(dX))
             low, high = pulls[0] * dy, pulls[1] * dy
-            return Direction(dy, self._change(dy), dX, at_low - low - self.low, at_high + high - self.high)
+            return Direction(dy, dS, dX, at_low - low - self.low, at_high + high - self.high)
 
         first = solve(0.0, None)
         self._go(solve(self._centring(first, mu) * mu, first))
