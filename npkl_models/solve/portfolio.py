@@ -1,4 +1,4 @@
-"""The default strategy: the backend with the shortest predicted time first, then the sure backend.
+"""The default strategy: a first backend (`registry.first_of`), then the sure backend.
 
 The time of a first-order solver depends on the condition of the problem; that of a sure solver does not, and
 can be predicted. The first-order solver may do three times as much work as is predicted for the sure solver.
