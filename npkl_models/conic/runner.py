@@ -13,7 +13,7 @@ import numpy as np
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
 from npkl_models.certificates.certificate import Certificate
-from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
+from npkl_models.conic.chunks import ALWAYS, SolverBroke, in_chunks, only_the_solver
 from npkl_models.conic.solvers import SCS_ITERATION, ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.multipliers import Multipliers
@@ -72,6 +72,10 @@ class ConicRun:
     def claim(self, order: int, solver: str | None = None) -> Claim:
         """Run a solver; if the solver fails, return a claim with the status FAILED."""
         solver = solver or choose_solver(self.options.solver, order)
+        first = SCS_ITERATION * float(order) ** 3  # of SCS's start, and no more than of another solver's
+        if first > ALWAYS and first > self.watch.left:
+            words = f"{solver} takes about {first:.2g} s for a first point; raise time_limit"
+            return self._claim(Status.TIME_LIMIT, 0, words)
         self.watch.log("%s solves a program with a PSD cone of order %d", solver, order)
         try:
             with warnings.catch_warnings():

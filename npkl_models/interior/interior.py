@@ -57,6 +57,7 @@ class InteriorOptions(Options):
 class InteriorEngine(Engine):
     """The iterates of one run; V and multipliers are those of the best one so far."""
 
+    late = False  # whether no time is left to find the rank of the factor
     restoring = True  # whether a certificate may move the point towards the constraints
     center: Multipliers | None = None  # strictly feasible multipliers, far from the boundary
 
@@ -133,6 +134,8 @@ class InteriorEngine(Engine):
         X, L, _, scaling = self.kept
         if self.general:
             return self.values.factor(L)
+        if self.late:
+            return self.problem.lift(L[0] if scaling is None else scaling @ L[0])
         return factor_of(self.problem, X[0], self.multipliers(), self.options.tol, scaling)
 
     def multipliers(self) -> Multipliers:
@@ -194,6 +197,7 @@ class PathRun(Run):
         return proof if proof.rigour == "proved" and self.watch.suffices(proof) else found
 
     def claim(self, status: Status) -> Claim:
+        self.engine.late = status is Status.TIME_LIMIT
         known, claim = self.last, super().claim(status)
         found = claim.certificate
         if known is None or found is None or self._order(found) <= self._order(known):
