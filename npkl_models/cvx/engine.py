@@ -13,9 +13,12 @@ from npkl_models.interior.path import Iterate
 from npkl_models.linalg import Array
 from npkl_models.model.multipliers import Multipliers
 from npkl_models.solve.engine import Engine
+from npkl_models.solve.loop import Loop
 from npkl_models.solve.options import Options
+from npkl_models.solve.watch import RunMonitor, quiet
 
 LOOK = 3.0  # a point is measured when gap and residuals are below this multiple of what is asked
+ITERATIONS = 100
 STALLED = 10  # a run ends after so many iterations without a better point
 
 
@@ -96,3 +99,13 @@ class Point:
     value: float
     gap: float
     missed: float
+
+
+def followed(form: Form, tol: float, time_limit: float) -> tuple[bool, Point]:
+    """Whether a run of the method reaches a gap and residuals of tol, and its best point."""
+    options = Options(tol=tol, feasibility=tol, time_limit=time_limit)
+    watch = RunMonitor(options, "InteriorSolver")
+    engine = ConicEngine(form, options)
+    with quiet():
+        watch.attempt(lambda: Loop(engine, watch).until(ITERATIONS))
+    return bool(engine.met), engine.point()

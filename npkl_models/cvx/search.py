@@ -16,9 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.cvx import kernel
+from npkl_models.cvx.engine import followed
+from npkl_models.cvx.forms import Form, form_of, standard_form
 from npkl_models.cvx.near import Equations, held_rows, idle_rows, independent, missed, without_zeros
 from npkl_models.cvx.program import ConicProgram
-from npkl_models.linalg import TINY, Array, Mask, Matrix
+from npkl_models.linalg import PLAIN, TINY, Array, Mask, Matrix
 
 FREE = 2.0**10  # how much more readily the multipliers of equations move than the numbers in cones
 TURNS = 4  # times that a move is made longer if the kernel refuses it
@@ -26,6 +28,7 @@ SPREAD = (1.0, 16.0, 1 / 16, 256.0)  # sizes of a centre, relative to the larges
 PROJECTIONS = 12  # in turn onto equations and cones
 INNER = 1e-3  # a ray must lie inside the cones by this share of its largest number
 SHARP = 1e-11  # what a solve is asked for, relative
+CLOSE = 1e-8  # what suffices where rounding allows no more
 
 
 class Raw(NamedTuple):
@@ -236,7 +239,17 @@ def _saddle(inner: Matrix, rows: Matrix) -> Callable[[Array], Array]:
 
 
 def solve(program: ConicProgram, time_limit: float, sharp: bool = True) -> Raw:
-    """The answer of Clarabel on the program's own rows; sharper than it asks for by itself, if ``sharp``."""
+    """The answer of Clarabel on the program's own rows; sharper than it asks for by itself, if ``sharp``.
+
+    Clarabel's Hessian of a semidefinite cone has as many rows as the cone has numbers. Where that is a large
+    matrix, and our method has fewer multipliers, it solves the program.
+    """
+    largest = max((order * (order + 1) // 2 for order in program.psd), default=0)
+    form = (standard_form(program) or form_of(program)) if sharp and largest**2 > PLAIN else None
+    if isinstance(form, Form) and form.own.box.b.size < largest:
+        met, point = followed(form, SHARP, time_limit)
+        if met or max(point.gap, point.missed) <= CLOSE:
+            return Raw("optimal", point.x, point.z)
     options = clarabel.DefaultSettings()
     options.verbose = False
     if np.isfinite(time_limit):

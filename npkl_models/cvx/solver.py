@@ -15,7 +15,7 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from cvxpy.utilities.psd_utils import TriangleKind
 
 from npkl_models.cvx import reading, search
-from npkl_models.cvx.engine import ConicEngine, Point
+from npkl_models.cvx.engine import ITERATIONS, ConicEngine, Point
 from npkl_models.cvx.forms import Form, form_of, standard_form
 from npkl_models.cvx.judge import infeasible
 from npkl_models.cvx.program import ConicProgram
@@ -31,7 +31,6 @@ from npkl_models.solve.options import Options, parse_options
 from npkl_models.solve.watch import RunMonitor, progress_log, quiet
 
 S = TypeVar("S", bound=Statement)
-ITERATIONS = 100
 SHARP = 1e-10  # the relative gap and the violation that are asked for
 USUAL, ROUGH = 1e-6, 1e-4  # gaps that still count as optimal, and as inaccurate
 
