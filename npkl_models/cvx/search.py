@@ -239,17 +239,13 @@ def _saddle(inner: Matrix, rows: Matrix) -> Callable[[Array], Array]:
 
 
 def solve(program: ConicProgram, time_limit: float, sharp: bool = True) -> Raw:
-    """The answer of Clarabel on the program's own rows; sharper than it asks for by itself, if ``sharp``.
+    """The answer of Clarabel on the program's own rows, or of our method where that is far quicker.
 
-    Clarabel's Hessian of a semidefinite cone has as many rows as the cone has numbers. Where that is a large
-    matrix, and our method has fewer multipliers, it solves the program.
+    It is sharper than Clarabel asks for by itself, if ``sharp``.
     """
-    largest = max((order * (order + 1) // 2 for order in program.psd), default=0)
-    form = (standard_form(program) or form_of(program)) if sharp and largest**2 > PLAIN else None
-    if isinstance(form, Form) and form.own.box.b.size < largest:
-        met, point = followed(form, SHARP, time_limit)
-        if met or max(point.gap, point.missed) <= CLOSE:
-            return Raw("optimal", point.x, point.z)
+    own = _by_our_method(program, time_limit) if sharp else None
+    if own is not None:
+        return own
     options = clarabel.DefaultSettings()
     options.verbose = False
     if np.isfinite(time_limit):
@@ -272,6 +268,19 @@ def solve(program: ConicProgram, time_limit: float, sharp: bool = True) -> Raw:
         else "optimal" if "Solved" in words else "unknown"
     )  # fmt: skip
     return Raw(status, np.array(found.x), np.array(found.z))
+
+
+def _by_our_method(program: ConicProgram, time_limit: float) -> Raw | None:
+    """The answer of our method; None if Clarabel is quick enough, or the answer is not sharp.
+
+    Clarabel's Hessian of a semidefinite cone has as many rows as the cone has numbers.
+    """
+    largest = max((order * (order + 1) // 2 for order in program.psd), default=0)
+    form = (standard_form(program) or form_of(program)) if largest**2 > PLAIN else None
+    if not isinstance(form, Form) or form.own.box.b.size >= largest:
+        return None
+    met, point = followed(form, SHARP, time_limit)
+    return Raw("optimal", point.x, point.z) if met or max(point.gap, point.missed) <= CLOSE else None
 
 
 def inward(program: ConicProgram) -> ConicProgram:
