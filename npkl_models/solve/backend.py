@@ -13,6 +13,7 @@ from npkl_models.errors import SolverError, UnsupportedError
 from npkl_models.feasibility.faces import Face, face_of
 from npkl_models.linalg.compile import clock
 from npkl_models.linalg.threads import quiet_blas
+from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
 from npkl_models.model.units import Units, binary_units, own_units
 from npkl_models.presolve.steps import FACES, Smaller
@@ -93,8 +94,11 @@ class Program:
         if self.presolved is None:
             return solution
         y, found = self.presolved.undo((None, solution.multipliers))[1], solution.known_certificate
-        if found is not None and y is not None:
-            found = replace(found, multipliers=y)  # both problems have the same feasible kernels
+        if found is not None and y is not None:  # both problems have the same feasible kernels
+            missed, name = worst(misses(self.problem, found.point))  # in memory, the face meets less exactly
+            if missed > found.violation:
+                found = replace(found, violation=missed, missed=name)
+            found = replace(found, multipliers=y)
         return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
 
     def _run(self, watch: RunMonitor) -> Claim:

@@ -1,5 +1,7 @@
 """Equalities that say that points share a row, and multipliers of the original on the face."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,17 @@ def test_links_that_contradict_each_other():
         problem = nm.Problem(np.eye(4), (squares, nm.Constraint(nm.Entries(4, ([at], [at])), equal=1.0)))
         assert face_of(problem).problem.order == 1
         assert problem.solve().status is status
+
+
+@pytest.mark.parametrize("backend", ["interior", "burer_monteiro", "sdp"])
+def test_what_the_face_meets_is_missed_by_rounding_in_memory(backend):
+    """1'K1 = 0 is met by the basis; the sum of V's rows in memory is not exactly zero."""
+    rng = np.random.default_rng(0)
+    i, j = np.triu_indices(5, 1)
+    near = nm.LossTerm(nm.SquaredDistances(5, (i, j)), "square", rng.random(i.size))
+    problem = nm.Problem(np.eye(5), (near, nm.Constraint(nm.TotalSum(5), equal=0.0)))
+    found = problem.solve(backend)
+    exact = sum(sum(map(Fraction, column), Fraction(0)) ** 2 for column in found.V.T.tolist())
+    assert exact > 0
+    size = float(np.sum(np.linalg.norm(found.V, axis=1)) ** 2)
+    assert float(exact) / size <= found.certificate.violation <= 1e-12
