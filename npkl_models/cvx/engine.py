@@ -26,13 +26,20 @@ class ConicEngine(Engine):
     """The iterates of one run; the answer is that of the best one so far."""
 
     patience = STALLED
+    shown = None  # no kernel is sought
 
     def __init__(self, form: Form, options: Options, unit: float = 1.0) -> None:
         self.form, self.options, self.unit = form, options, unit  # unit: of the objective
         self.now = Iterate(form.own)
         self.objective, self.residual, self.least, self.met = np.nan, np.inf, np.inf, False
-        self.kept = self.now.X, self.now.S, self.now.y
+        self.kept = self.now.X, self.now.y
         self.first = self.now.mu * form.own.degree
+        self.sizes = form.sizes(self.now.X)  # of the summands of residuals at the start
+        x = form.x_of(self.now.X, self.now.y)
+        self.largest = (
+            _largest(x),
+            _largest(form.z_of(*self.kept, x)),
+        )  # numbers of x so far, of z at the start
 
     @property
     def rank(self) -> int:
@@ -41,11 +48,7 @@ class ConicEngine(Engine):
     @property
     def V(self) -> Array:  # type: ignore[override]
         """The variables as a column."""
-        return self.form.x_of(self.kept[0], self.kept[2])[:, None]
-
-    @property
-    def shown(self) -> None:
-        """Nothing: no kernel is sought."""
+        return self.form.x_of(*self.kept)[:, None]
 
     def multipliers(self) -> Multipliers:
         return Multipliers((), (self.now.y,))
@@ -58,11 +61,13 @@ class ConicEngine(Engine):
             return
         now, own, options = self.now, self.form.own, self.options
         x = self.form.x_of(now.X, now.y)
+        self.largest = max(self.largest[0], _largest(x)), self.largest[1]
         value = self.form.whole.objective(x)
         square = 0.0 if own.P is None else 0.5 * float(now.y @ (own.P @ now.y))
         gap = abs(own.cost(now.X) + square + own.conjugate(now.y))
         size = abs(value) + abs(value - gap) + options.tol * self.first  # both may be zero
-        missed = largest_share(np.abs(now.missed), self.form.sizes(now.X) + self.form.costs)
+        sizes = self.form.sizes(now.X) + self.form.costs + options.tol * self.sizes
+        missed = largest_share(np.abs(now.missed), sizes)
         self.objective = value / self.unit
         self.bound = (value - gap) / self.unit if missed <= options.feasibility else np.nan
         self.residual = max(
@@ -70,18 +75,23 @@ class ConicEngine(Engine):
         )
         if self.residual < self.least:
             self.least = self.residual
-            self.kept = now.X, now.S, now.y
+            self.kept = now.X, now.y
         if self.residual <= LOOK * options.tol:
             point = self.point()
-            near = point.gap <= options.tol or gap <= options.tol**2 * self.first
-            self.met = near and point.missed <= options.feasibility
+            self.met = point.gap <= options.tol and point.missed <= options.feasibility
 
     def point(self) -> Point:
-        """Variables and dual variables of the best iterate, and what they miss."""
-        X, S, y = self.kept
+        """Variables and dual variables of the best iterate, and what they miss.
+
+        Numbers that are dust beside the first ones are zeros: an optimum of zero is reached.
+        """
+        X, y = self.kept
         form, program = self.form, self.form.whole
         x = form.x_of(X, y)
-        z = form.z_of(X, S, y, x)
+        dust = self.options.tol**2
+        x = np.where(np.abs(x) <= dust * self.largest[0], 0.0, x)
+        z = form.z_of(X, y, x)
+        z = np.where(np.abs(z) <= dust * self.largest[1], 0.0, z)
         slope = program.slope(x)
         square = 0.0 if program.P is None else 0.5 * float(x @ (program.P @ x))
         value, bound = program.objective(x), program.offset - square - float(program.b @ z)
@@ -99,6 +109,10 @@ class Point:
     value: float
     gap: float
     missed: float
+
+
+def _largest(v: Array) -> float:
+    return float(np.max(np.abs(v), initial=0.0))
 
 
 def followed(form: Form, tol: float, time_limit: float) -> tuple[bool, Point]:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.cvx.program import ConicProgram, smat, svec
-from npkl_models.cvx.translation import equations, multipliers_of, without_rounding
+from npkl_models.cvx.translation import multipliers_of, without_equations
 from npkl_models.interior.blocks import Block
 from npkl_models.interior.part import Vector
 from npkl_models.interior.program import Program
@@ -41,7 +41,7 @@ class Form:
         """The variables, or their change ``along`` a direction."""
         return (0.0 if along else self.x0) - np.asarray(self.N @ y)
 
-    def z_of(self, X: list[Array], S: list[Array], y: Array, x: Array | None) -> Array:
+    def z_of(self, X: list[Array], y: Array, x: Array | None) -> Array:
         """z with A'z = -c - Px, or 0 without x; the others say those of the equations."""
         program = self.whole
         z = np.concatenate([np.zeros(program.zero), *(rows_of(one) for one in X)])
@@ -71,7 +71,7 @@ class StandardForm(Form):
         x[self.of] = np.concatenate([rows_of(one) for one in X[: self.count]]) / self.unit
         return x
 
-    def z_of(self, X: list[Array], S: list[Array], y: Array, x: Array | None) -> Array:
+    def z_of(self, X: list[Array], y: Array, x: Array | None) -> Array:
         z = np.zeros(self.whole.b.size)
         z[self.others] = y
         left = self.whole.A.T @ z
@@ -82,17 +82,13 @@ class StandardForm(Form):
 
 def form_of(program: ConicProgram) -> Form | Array:
     """The form over dual variables; z with A'z = 0 and b'z < 0 if the equations contradict each other."""
-    eq = slice(0, program.zero)
-    solved = equations(program.A[eq], program.b[eq], program.c.size)
-    if isinstance(solved, np.ndarray):
-        return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
-    x0, N = solved
-    inner, right = program.A[program.zero :], program.b[program.zero :]
-    A = sp.csc_array(without_rounding(inner @ N, abs(inner) @ abs(N)).T)
-    b = without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
+    left = without_equations(program)
+    if isinstance(left, np.ndarray):
+        return left
+    x0, N, A, b = left
     slope = program.slope(x0)
     P = None if program.P is None else sp.csr_array(N.T @ program.P @ N)
-    parts = _parts(program.nonneg, program.soc, program.psd, A, b)
+    parts = _parts(program.nonneg, program.soc, program.psd, sp.csc_array(A.T), b)
     return Form(program, Program(parts, _free(-(N.T @ slope)), P), parts, abs(N).T @ np.abs(slope), x0, N)
 
 

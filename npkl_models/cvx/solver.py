@@ -144,7 +144,7 @@ def _solved(program: ConicProgram, form: Form | Array, watch: RunMonitor, unit: 
 def _without_optimum(program: ConicProgram, engine: ConicEngine, point: Point, watch: RunMonitor) -> Answer:
     """A ray, if the last iterate or a search for a feasible point has one; else the point, if it is near."""
     now, form = engine.now, engine.form
-    z = form.z_of(now.X, now.S, now.y, None)
+    z = form.z_of(now.X, now.y, None)
     if infeasible(program, z):
         return Answer(s.INFEASIBLE, z=z)
     anywhere = _anywhere(program, watch)
@@ -185,7 +185,7 @@ def _without_cones(program: ConicProgram, form: Form) -> Answer:
     if largest_share(np.abs(P @ y + b), np.abs(P) @ np.abs(y) + np.abs(b)) > USUAL:
         return Answer(s.UNBOUNDED)
     x = form.x_of([], y)
-    return Answer(s.OPTIMAL, x, form.z_of([], [], y, x), program.objective(x))
+    return Answer(s.OPTIMAL, x, form.z_of([], y, x), program.objective(x))
 
 
 def _infeasible(program: ConicProgram, z: Array) -> Answer:

@@ -1,4 +1,4 @@
-"""Problems of CVXPY as problems here, and this library as a solver of CVXPY.
+"""Programs of CVXPY as problems here, and equations that leave a program.
 
 CVXPY states any problem with linear, second-order and semidefinite cones as: minimise c'x with b - A x in a
 product of cones. With y = -x this is the dual side of a problem here: S(y) = C + sum y_i M_i is positive
@@ -6,8 +6,9 @@ semidefinite, where C holds b and M_i the column i of A. The kernel is the dual 
 optimum is minus the optimum of CVXPY. A number s >= 0 is a block of order one, and a vector (t, x) with
 t >= ||x|| the arrow block with t on its diagonal and x beside its first entry.
 
-Equations leave x = x0 + N w: the problem is stated for w, and the multipliers of the equations follow by
-least squares (elimination by a QR factorisation with pivots, Golub & Van Loan 2013, section 5.5).
+Equations leave x = x0 + N w: the problem is stated for w, and the others say the multipliers of equations.
+Numbers of one equation leave one by one, the others by a QR factorisation with pivots (Golub & Van Loan 2013,
+section 5.5).
 """
 
 from __future__ import annotations
@@ -101,14 +102,10 @@ class Translation(Generic[S]):
 
 def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     """The problem of a program; z with A'z = 0 and b'z < 0 if its equations contradict each other."""
-    eq = slice(0, program.zero)
-    solved = equations(program.A[eq], program.b[eq], program.c.size)
-    if isinstance(solved, np.ndarray):
-        return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
-    x0, N = solved
-    inner, right = program.A[program.zero :], program.b[program.zero :]
-    A = without_rounding(inner @ N, abs(inner) @ abs(N))
-    b = without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
+    left = without_equations(program)
+    if isinstance(left, np.ndarray):
+        return left
+    x0, N, A, b = left
     e = Entries.of(program)
     if e.order == 0:
         raise UnsupportedError(
@@ -125,7 +122,7 @@ def translated(program: ConicProgram, cls: type[S]) -> Translation[S] | Array:
     value = np.bincount(where.ravel(), rows.data * e.weight[at], keys.shape[1])
     F = SparseMatrices(n, (*keys, value), size)
     costs = np.zeros(size)
-    costs[: N.shape[1]] = -without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
+    costs[: N.shape[1]] = -_without_rounding(N.T @ program.c, abs(N).T @ np.abs(program.c))
     problem = cls(sp.csr_array(C), (Constraint(F, equal=costs, name="x"),), name="cvxpy")
     return Translation(program, problem, e, x0, N)
 
@@ -154,12 +151,23 @@ def largest_share(missed: Array, size: Array) -> float:
     return float(np.max(share, initial=0.0))
 
 
-def without_rounding(found: Any, size: Any) -> Any:
+def without_equations(program: ConicProgram) -> tuple[Array, Matrix, Matrix, Array] | Array:
+    """x0, N and the other rows A, b over w with x = x0 + N w; z with A'z = 0 and b'z < 0 in contradiction."""
+    eq = slice(0, program.zero)
+    solved = equations(program.A[eq], program.b[eq], program.c.size)
+    if isinstance(solved, np.ndarray):
+        return np.concatenate([solved, np.zeros(program.b.size - program.zero)])
+    x0, N = solved
+    inner, right = program.A[program.zero :], program.b[program.zero :]
+    A = _without_rounding(sp.csr_array(inner @ N), abs(inner) @ abs(N))
+    b = _without_rounding(right - inner @ x0, np.abs(right) + abs(inner) @ np.abs(x0))
+    return x0, N, A, b
+
+
+def _without_rounding(found: Any, size: Any) -> Any:
     """Sums, with zero in place of those that are rounding of their summands; ``size`` has absolute values."""
-    if not sp.issparse(found):
-        return np.where(np.abs(found) <= CANCELLED * size, 0.0, found)
-    found, size = found.toarray(), size.toarray()
-    return sp.csr_array(np.where(np.abs(found) <= CANCELLED * size, 0.0, found))
+    clear = abs(found) > CANCELLED * size
+    return sp.csr_array(found.multiply(clear)) if sp.issparse(found) else np.where(clear, found, 0.0)
 
 
 def equations(A: Matrix, b: Array, count: int) -> tuple[Array, Matrix] | Array:

@@ -32,7 +32,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine import Engine
-from npkl_models.solve.engine_plan import NEXT_LOOK, EnginePlan, Run
+from npkl_models.solve.engine_plan import ALWAYS, NEXT_LOOK, EnginePlan, Run
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
@@ -40,6 +40,7 @@ from npkl_models.solve.takes import Powers, Takes
 LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
 STALLED = 15  # a run ends after so many iterations without a better point
 OPEN = 0.1  # above this gap, a smaller distance of objective and bound counts as progress
+LEAST = 0.5  # the first iteration takes at least this share of the predicted seconds
 FAR = 1e8  # if a value is this many times the size of the data, primal or dual may have no solution
 
 
@@ -58,7 +59,7 @@ class InteriorEngine(Engine):
     """The iterates of one run; V and multipliers are those of the best one so far."""
 
     late = False  # whether no time is left to find the rank of the factor
-    restoring = True  # whether a certificate may move the point towards the constraints
+    shown = None  # the objective of an iterate is that of a kernel of full rank, not of V
     center: Multipliers | None = None  # strictly feasible multipliers, far from the boundary
 
     first_look, patience = LOOK, STALLED
@@ -67,23 +68,18 @@ class InteriorEngine(Engine):
         self.problem, self.options = problem, options
         self.values = values_of(problem)
         self.general = general(problem)
-        self.restoring = not self.general
         self.now = Iterate(self.values)
         self.count, self.rescaled_at = 0, 0
         self.rescalable = not self.general and rescalable(self.values)
         self.scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
-        self.objective, self.distance = np.nan, np.inf
+        self.objective, self.distance = self.values.objective(self.now.X), np.inf
         self.residual = self.gap = self.least = np.inf
-        self.size = problem.size(self.values.objective(self.now.X), problem.cost_unit * problem.kernel_unit)
+        self.size = problem.size(self.objective, problem.cost_unit * problem.kernel_unit)
         self._keep()
 
     @property
     def rank(self) -> int:
         return self.problem.order
-
-    @property
-    def shown(self) -> None:
-        """Nothing: the objective of an iterate is that of a kernel of full rank, not of V."""
 
     def iterate(self) -> None:
         self.count += 1
@@ -167,9 +163,10 @@ class PathRun(Run):
     """The loop along the central path: no columns to add, and whole certificates from the first."""
 
     engine: InteriorEngine
+    seen: object = None  # the iterate of the last look
 
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
-        found = self._certificate(quick=False)
+        found, self.seen = self._certificate(quick=False), self.engine.kept
         if found.certifies(self.tol):
             found = self._proof(found)
         self.last = found if self.last is None else min(self.last, found, key=self._order)
@@ -182,7 +179,8 @@ class PathRun(Run):
 
     def _certificate(self, quick: bool, last: bool = False, method: str = "auto") -> Certificate:
         engine, watch, y = self.engine, self.watch, self.engine.multipliers()
-        asked: dict[str, Any] = {"last": last, "method": method, "restoring": engine.restoring}
+        asked: dict[str, Any] = {"last": last, "method": method, "quick": quick}
+        asked["restoring"] = not engine.general
         found = watch.certify(self.problem, engine.V, y, **asked)
         lost = not watch.suffices(found) and found.repair != NO_NEED
         if lost and engine.center is not None and watch.offer(self.problem, engine.center):
@@ -197,8 +195,13 @@ class PathRun(Run):
         return proof if proof.rigour == "proved" and self.watch.suffices(proof) else found
 
     def claim(self, status: Status) -> Claim:
-        self.engine.late = status is Status.TIME_LIMIT
-        known, claim = self.last, super().claim(status)
+        engine, known = self.engine, self.last
+        if known is not None and self.seen is engine.kept and not (engine.verdict or status is Status.FAILED):
+            count, y = len(self.watch.rows), known.multipliers
+            return Claim(known.point, y, status, engine.objective, count, engine.note, certificate=known)
+        one = iteration_seconds(self.problem)
+        engine.late = status is Status.TIME_LIMIT and one > ALWAYS and not self.watch.affords(one)
+        claim = super().claim(status)
         found = claim.certificate
         if known is None or found is None or self._order(found) <= self._order(known):
             return claim
@@ -217,7 +220,7 @@ class InteriorPlan(EnginePlan):
         return InteriorEngine(self.problem, self.options)
 
     def ahead(self) -> float:
-        return iteration_seconds(self.problem)
+        return LEAST * iteration_seconds(self.problem)
 
     def describe(self) -> str:
         values = values_of(self.problem)

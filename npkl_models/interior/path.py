@@ -119,7 +119,7 @@ class Iterate(Generic[P]):
                 right -= program.of(crossed)
             dy = newton(right)
             dS = self._change(dy)
-            dX = _negated(self._between(X, dS, Z), X)
+            dX = [-one - own for one, own in zip(self._between(X, dS, Z), X, strict=True)]
             for one, centre, cross in zip(dX, Z, crossed or (), strict=crossed is not None):
                 one += target * centre - cross
             if crossed is not None:
@@ -255,11 +255,3 @@ class Iterate(Generic[P]):
         except np.linalg.LinAlgError:
             return
         self.S, self.rho = S, 0.0
-
-
-def _negated(dX: list[Any], X: list[Any]) -> list[Any]:
-    """-X - dX, in place of dX."""
-    for one, own in zip(dX, X, strict=True):
-        np.negative(one, out=one)
-        one -= own
-    return dX

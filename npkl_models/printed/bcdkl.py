@@ -81,6 +81,8 @@ class BCDKLOptions(SweepOptions):
 class BCDKLEngine(BCDEngine):
     """Algorithm 1; one iteration is one sweep."""
 
+    patience = np.inf  # the printed criterion alone ends it
+
     def __init__(
         self, problem: Statement, pairs: Structure, options: SweepOptions, V: Array, unlabelled: str = "rows"
     ) -> None:

@@ -76,6 +76,8 @@ class KLADMMOptions(PrintedFactorOptions):
 class KLADMMEngine(ADMMEngine):
     """V, U and Lambda of algorithm 1; the first U is drawn independently of V."""
 
+    patience = np.inf  # the printed criterion alone ends it
+
     def __init__(self, problem: Statement, pairs: Structure, options: KLADMMOptions, V: Array) -> None:
         plain = ADMMOptions(rank=options.rank, rho=options.rho, rho_floor=options.rho_floor, relaxation=1.0)
         super().__init__(problem, pairs, plain, V)

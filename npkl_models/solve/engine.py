@@ -28,7 +28,7 @@ class Engine(ABC):
     met: bool | None = None  # whether the source's own criterion holds; None if the certificate decides
     verdict: Status | None = None  # INFEASIBLE or UNBOUNDED, if the iterates say so
     moving: bool = False  # whether the last iteration gained something that the residual does not show
-    patience: int = PATIENCE  # iterations without a better residual after which the engine counts as stuck
+    patience: float = PATIENCE  # iterations without a better residual after which the engine counts as stuck
     bound: float = float("nan")  # a lower bound that the engine itself knows, for the history
 
     @property

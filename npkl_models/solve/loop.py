@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.solve.engine import PATIENCE, Engine
+from npkl_models.solve.engine import Engine
 from npkl_models.solve.watch import BROKEN, RunMonitor
 
 
@@ -38,7 +38,7 @@ class Loop:
         """The status with which the engine's own criterion ends the run, or its standstill."""
         if self.engine.met:
             return Status.LOCALLY_SOLVED
-        return Status.INACCURATE if self.engine.patience < PATIENCE and self.stuck(iteration) else None
+        return Status.INACCURATE if self.stuck(iteration) else None
 
     def stuck(self, iteration: int, falls: bool = False) -> bool:
         """Whether the engine has come to its end, or has gained nothing for long; ``falls`` is a gain."""

@@ -43,7 +43,7 @@ def test_the_default_certifies_what_is_reached_at_infinity(loss, weak):
     solution = problem.solve()
     assert solution.status is nm.Status.OPTIMAL
     assert solution.certificate.rigour == "proved"
-    assert solution.certificate.repair.startswith("anchored points")
+    assert solution.certificate.repair.startswith(("anchored points", "rational numbers"))
     alone = of_the_second(problem).solve(tol=1e-8)
     assert solution.objective == pytest.approx(alone.objective, rel=1e-5)
     y = solution.certificate.multipliers.terms[0]

@@ -50,7 +50,7 @@ def constants(paths):
 
 BUDGETS = {
     "lines of npkl_models": (lambda: lines(PACKAGE), 46_500),
-    "lines of tests": (lambda: lines(TESTS), 34_400),
+    "lines of tests": (lambda: lines(TESTS), 34_500),
     "numeric constants at module level": (lambda: constants(PACKAGE), 630),
     "public names": (lambda: len(nm.__all__), 89),
     "words of the laboratory, papers apart": (lambda: words(LABORATORY), 20_400),

@@ -100,6 +100,36 @@ def test_a_quadratic_objective_stays_one(n):
     assert nm.certificate_of(problem).certifies(1e-6)
 
 
+def corners(n=8):
+    """Programs of a kernel alone: equations twice, contradictions, no interior, and optima of zero."""
+    W, X = np.random.default_rng(n).normal(size=(n, n)), cp.Variable((n, n), PSD=True)
+    cost, ones = cp.trace((W + W.T) @ X), cp.diag(X) == 1
+    low = float(np.linalg.eigvalsh(W + W.T)[0])
+    return {
+        "twice": (cost, [ones, ones, cp.trace(X) == n], "optimal", None),
+        "contradiction": (cost, [ones, cp.trace(X) == n + 1], "infeasible", np.inf),
+        "negative trace": (cost, [cp.trace(X) == -1], "infeasible", np.inf),
+        "no minor": (cost, [X[0, 0] == 1, X[1, 1] == 1, X[0, 1] == 2], "infeasible", np.inf),
+        "one point": (cost, [cp.trace(X) == 0], "optimal", 0.0),
+        "zero": (cp.trace(W @ W.T @ X), [X[0, 1] <= 1], "optimal", 0.0),
+        "without end": (-cp.trace(X), [X[0, 0] == 1], "unbounded", -np.inf),
+        "other units": (1e6 * cost, [1e-5 * cp.trace(X) == 1e3], "optimal", low * 1e14),
+    }
+
+
+@pytest.mark.parametrize("name", corners())
+def test_corners_of_the_standard_form(name):
+    cost, held, status, optimum = corners()[name]
+    problem = cp.Problem(cp.Minimize(cost), held)
+    assert isinstance(standard_form(conic(problem)), StandardForm)
+    optimum = problem.solve(solver="CLARABEL") if optimum is None else optimum
+    assert problem.solve(solver=nm.InteriorSolver()) == pytest.approx(optimum, rel=1e-6)
+    assert problem.status == status
+    if status != "unbounded":
+        problem.solve(solver=nm.Certified())
+        assert nm.certificate_of(problem).certifies(1e-6)
+
+
 def test_cones_without_an_interior_end_with_the_least_residual():
     """Two inequalities that are one equation: no slack is positive."""
     x = cp.Variable(2)
